@@ -1,0 +1,43 @@
+#include "base/semver.h"
+
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+SemanticVersion version(std::string_view text) {
+  const auto parsed = parse_semantic_version(text);
+  EXPECT_TRUE(parsed) << text;
+  return parsed.value_or(SemanticVersion{});
+}
+
+TEST(SemanticVersion, ordersReleasesCandidatesAndNumbers) {
+  // The first chain is the board's own; the second stands in semver.org 2.0.0, section 11.
+  const char* chains[][9] = {
+      {"2.1.4-rc3", "2.1.4-rc10", "2.1.4", "2.1.10", "2.3.1", "2.10.0", "10.0.0", nullptr},
+      {"1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta", "1.0.0-beta.2",
+       "1.0.0-beta.11", "1.0.0-rc.1", "1.0.0", nullptr}};
+  for (const auto& chain : chains) {
+    for (int i = 0; chain[i]; ++i) {
+      for (int j = 0; chain[j]; ++j) {
+        EXPECT_EQ(version(chain[i]) <=> version(chain[j]), i <=> j) << chain[i] << " " << chain[j];
+      }
+    }
+  }
+}
+
+TEST(SemanticVersion, ignoresBuildInTheOrder) {
+  EXPECT_EQ(version("2.3.1+abc"), version("2.3.1+def"));
+  EXPECT_EQ(version("2.3.1-rc1+abc.1").text(), "2.3.1-rc1+abc.1");
+}
+
+TEST(SemanticVersion, refusesWhatIsNotOne) {
+  for (const char* text : {"", "2", "2.3", "2.3.", "v2.3.1", "2.3.1-", "2.3.1-a..b", "2.3.1+", "2.3.1 ",
+                           "-1.0.0", "2.3.99999999999999999999999", "2.3.1\n"}) {
+    EXPECT_FALSE(parse_semantic_version(text)) << text;
+  }
+  EXPECT_FALSE(parse_semantic_version("1.0.0-" + std::string(200, 'a')));
+}
+
+}  // namespace
+}  // namespace assay
