@@ -1,0 +1,83 @@
+// What a board must be, as its profile (boards/*.json) says. Probes judge by this; nothing in the
+// code knows a board's name. A part that the board does not have is absent.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/semver.h"
+
+namespace assay::probes {
+
+struct MemoryProfile {
+  std::uint64_t total_bytes = 0;
+  std::uint64_t page_bytes = 4096;
+};
+
+struct UartProfile {
+  std::vector<std::string> usb_ids;  // "1a86:7523": adapters that the board's port shows up as
+  std::vector<int> baud;             // tried in this order
+  std::string query;                 // "AT+NPUCFG?"
+};
+
+struct FirmwareProfile {
+  SemanticVersion minimum;
+  std::string image;  // the file to flash, by name
+};
+
+struct PcieProfile {
+  std::string name;
+  std::uint32_t device_class = 0;  // base class and subclass, 0x1200
+  double speed_gts = 0;            // GT/s that LnkSta must show, at least
+  int width = 0;                   // lanes, at least
+  std::optional<double> peak_power_w;
+  std::optional<double> claimed_gbps;  // GB/s that the data sheet promises
+};
+
+struct FrequencyProfile {
+  std::string file;  // in Hz
+  std::int64_t nominal_hz = 0;
+  std::int64_t throttled_hz = 0;
+  std::int64_t tolerance_hz = 0;
+};
+
+struct ThermalProfile {
+  std::string zone;  // "thermal_zone0"
+  std::int64_t limit_mc = 0;
+  std::int64_t throttle_mc = 0;
+  std::string offset_file;
+  std::string offset_key;
+  std::optional<FrequencyProfile> frequency;
+};
+
+struct MappingProfile {
+  bool contiguous = false;                           // one mapping is one run of pages
+  std::optional<SemanticVersion> large_pages_since;  // firmware that joins blocks past the orders
+  std::uint64_t max_chunk_bytes = 0;
+  std::uint64_t shard_region_bytes = 0;
+  std::uint64_t pool_bytes = 0;
+};
+
+struct NpuProfile {
+  unsigned units = 1;
+  std::uint64_t sram_bytes = 0;
+  unsigned router_cache_entries = 0;
+  MappingProfile mapping;
+};
+
+struct BoardProfile {
+  std::string id;
+  std::string name;
+  std::string serial_pattern;             // ECMAScript regular expression
+  std::vector<std::string> serial_files;  // where the board itself knows it
+  std::optional<MemoryProfile> memory;
+  std::optional<UartProfile> uart;
+  std::optional<FirmwareProfile> firmware;
+  std::vector<PcieProfile> pcie;
+  std::optional<ThermalProfile> thermal;
+  std::optional<NpuProfile> npu;
+};
+
+}  // namespace assay::probes

@@ -1,0 +1,103 @@
+#include "probes/memory/ram.h"
+
+#include <fmt/core.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+
+#include "base/units.h"
+
+namespace assay::probes {
+namespace {
+
+constexpr std::size_t page = 1 << 12;
+constexpr std::size_t big_page = std::size_t{2} << 20;
+
+// "MemAvailable:   123 kB" of /proc/meminfo, in bytes.
+std::optional<std::uint64_t> meminfo_field(const std::string& text, std::string_view name) {
+  std::size_t at = text.find(name);
+  if (at == std::string::npos) return std::nullopt;
+  at = text.find_first_not_of(' ', at + name.size());
+  if (at == std::string::npos) return std::nullopt;
+  std::uint64_t kib = 0;
+  const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), kib);
+  if (error != std::errc{} || kib > (UINT64_MAX >> 10)) return std::nullopt;
+  return kib << 10;
+}
+
+}  // namespace
+
+Result<RamRegion> RamRegion::allocate(std::size_t bytes) {
+  const std::size_t size = (bytes + page - 1) / page * page;
+  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) {
+    return fail(ErrorKind::exhausted, "the kernel gave no " + format_gib(size) + " of memory");
+  }
+  RamRegion region(static_cast<std::byte*>(data), size);
+  // Large pages where they can be had: fewer translations, longer physical runs.
+  if (size >= big_page) (void)madvise(data, size, MADV_HUGEPAGE);
+  // Pages are made present before any clock starts; a first touch costs 20 times a pass. In pieces,
+  // so that a shortage is seen as an error and not by the OOM killer in one go.
+  constexpr std::size_t piece = std::size_t{256} << 20;
+  for (std::size_t at = 0; at < size; at += piece) {
+    const std::size_t length = std::min(piece, size - at);
+    if (madvise(region.data_ + at, length, MADV_POPULATE_WRITE) == 0) continue;
+    if (errno != EINVAL) {
+      return fail(ErrorKind::exhausted,
+                  fmt::format("the kernel gave {} of {} of memory", format_gib(at),
+                              format_gib(size)),
+                  {}, "ask for less with --size");
+    }
+    // Kernels before 5.14 cannot populate: touch.
+    for (std::size_t i = 0; i < length; i += page) {
+      *static_cast<volatile std::byte*>(region.data_ + at + i) = std::byte{0};
+    }
+  }
+  region.locked_ = mlock(data, size) == 0;
+  return region;
+}
+
+RamRegion::RamRegion(RamRegion&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      locked_(other.locked_) {}
+
+RamRegion::~RamRegion() {
+  if (data_ != nullptr) munmap(data_, size_);
+}
+
+Result<std::uint64_t> available_memory(const Machine& machine) {
+  const auto meminfo = machine.read("/proc/meminfo");
+  if (!meminfo) return std::unexpected(meminfo.error());
+  const auto available = meminfo_field(*meminfo, "MemAvailable:");
+  if (!available) {
+    return fail(ErrorKind::protocol, "has no MemAvailable line", "/proc/meminfo");
+  }
+  std::uint64_t usable = *available;
+  // A container may be allowed less than the machine has (cgroup v2).
+  const auto limit = machine.read_integer("/sys/fs/cgroup/memory.max");
+  const auto used = machine.read_integer("/sys/fs/cgroup/memory.current");
+  if (limit && used && *limit >= *used) {
+    usable = std::min(usable, static_cast<std::uint64_t>(*limit - *used));
+  }
+  const std::uint64_t reserve = std::max<std::uint64_t>(usable / 20, std::uint64_t{256} << 20);
+  return usable > reserve ? usable - reserve : 0;
+}
+
+Result<std::uint64_t> total_memory(const Machine& machine) {
+  const auto meminfo = machine.read("/proc/meminfo");
+  if (!meminfo) return std::unexpected(meminfo.error());
+  const auto total = meminfo_field(*meminfo, "MemTotal:");
+  if (!total) return fail(ErrorKind::protocol, "has no MemTotal line", "/proc/meminfo");
+  return *total;
+}
+
+// The RAM under test is always this machine's, also when the board beside it is a virtual one.
+Result<std::uint64_t> Ram::available() const { return available_memory(Machine("/")); }
+Result<std::uint64_t> Ram::total() const { return total_memory(Machine("/")); }
+
+}  // namespace assay::probes

@@ -1,0 +1,59 @@
+// Memory to be tested: real RAM of this machine. The one place where a simulated fault can get in,
+// at the edge where the hardware ends: between what was written and what is read back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/machine.h"
+#include "base/result.h"
+
+namespace assay::probes {
+
+class Ram {
+ public:
+  virtual ~Ram() = default;
+  // Called after each pass that wrote `region`, before it is read back.
+  virtual void settle(std::span<std::byte> region) = 0;
+
+  // Bytes that a test can take now: MemAvailable, and what a cgroup leaves, less a reserve for the
+  // rest of the system (5 %, at least 256 MiB).
+  Result<std::uint64_t> available() const;
+  // MemTotal: what the kernel has to give.
+  Result<std::uint64_t> total() const;
+};
+
+// Memory as it is.
+class RealRam final : public Ram {
+ public:
+  void settle(std::span<std::byte>) override {}
+};
+
+// An anonymous mapping with every page present and, where the limits allow, locked.
+class RamRegion {
+ public:
+  // `bytes` is rounded up to pages. Errors: exhausted.
+  static Result<RamRegion> allocate(std::size_t bytes);
+  RamRegion(RamRegion&& other) noexcept;
+  RamRegion& operator=(RamRegion&&) = delete;
+  RamRegion(const RamRegion&) = delete;
+  ~RamRegion();
+
+  std::span<std::byte> bytes() const { return {data_, size_}; }
+  bool locked() const { return locked_; }
+
+ private:
+  RamRegion(std::byte* data, std::size_t size) : data_(data), size_(size) {}
+
+  std::byte* data_;
+  std::size_t size_;
+  bool locked_ = false;
+};
+
+// The same from the files under `machine`: what Ram reads of the machine that it runs on.
+Result<std::uint64_t> available_memory(const Machine& machine);
+Result<std::uint64_t> total_memory(const Machine& machine);
+
+}  // namespace assay::probes

@@ -1,0 +1,205 @@
+#include "probes/thermal/thermal.h"
+
+#include <fmt/core.h>
+
+#include "probes/thermal/kernel_log.h"
+
+namespace assay::probes {
+namespace {
+
+using reports::Comparison;
+
+constexpr const char* zones_folder = "/sys/class/thermal";
+// Silicon outside this range does not answer; sensors report such values when they are broken or
+// not connected (-273, 127.5, 255).
+constexpr std::int64_t plausible_min_mc = -40'000;
+constexpr std::int64_t plausible_max_mc = 127'000;
+
+bool is_plausible(std::int64_t mc) { return mc >= plausible_min_mc && mc <= plausible_max_mc; }
+double celsius(std::int64_t mc) { return static_cast<double>(mc) / 1000; }
+
+std::string temperature_file(const std::string& zone) {
+  return std::string(zones_folder) + "/" + zone + "/temp";
+}
+
+void report_implausible(reports::StepRecorder& recorder, const std::string& zone,
+                        std::int64_t mc) {
+  recorder.finding({.code = "THERMAL_SENSOR_IMPLAUSIBLE",
+                    .message = fmt::format("{} reads {:.1f} C.", zone, celsius(mc)),
+                    .where = zone,
+                    .evidence = {fmt::format("{}: {}", temperature_file(zone), mc)}});
+}
+
+std::vector<reports::Validator> temperature_limits(const BoardProfile& board,
+                                                   const std::string& zone) {
+  if (!board.thermal || board.thermal->zone != zone) return {};
+  return {reports::make_validator(Comparison::less_or_equal, celsius(board.thermal->limit_mc),
+                                  "Cel")};
+}
+
+Result<> run_thermal_read(StepContext& context) {
+  const Machine& machine = context.bench.machine;
+  const auto& thermal = context.bench.board.thermal;
+  std::vector<std::string> zones;
+  for (const std::string& name : machine.list(zones_folder).value_or({})) {
+    if (name.starts_with("thermal_zone")) zones.push_back(name);
+  }
+  if (zones.empty() && !thermal) {
+    context.recorder.skip("this machine has no thermal zone");
+    return {};
+  }
+  if (thermal && std::find(zones.begin(), zones.end(), thermal->zone) == zones.end()) {
+    return fail(ErrorKind::unavailable, "the board's thermal zone is not there",
+                temperature_file(thermal->zone));
+  }
+  std::string headline;
+  for (const std::string& zone : zones) {
+    const auto mc = machine.read_integer(temperature_file(zone));
+    const bool is_boards = thermal && thermal->zone == zone;
+    if (!mc) {
+      if (is_boards) return std::unexpected(mc.error());
+      context.recorder.log(reports::Severity::warning, mc.error().text());
+      continue;
+    }
+    if (!is_plausible(*mc)) {
+      report_implausible(context.recorder, zone, *mc);
+      continue;
+    }
+    const auto type = machine.read_line(std::string(zones_folder) + "/" + zone + "/type");
+    const bool within =
+        context.recorder.measure("temperature", celsius(*mc), "Cel",
+                                 temperature_limits(context.bench.board, zone),
+                                 type && !type->empty() ? zone + " " + *type : zone);
+    if (!within && is_boards) {
+      context.recorder.finding(
+          {.code = "THERMAL_OVER_LIMIT",
+           .message = fmt::format("{} reads {:.1f} C at rest; the limit is {:.1f} C.", zone,
+                                  celsius(*mc), celsius(thermal->limit_mc)),
+           .where = zone,
+           .evidence = {fmt::format("{}: {}", temperature_file(zone), *mc)}});
+    }
+    if (headline.empty() || is_boards) headline = fmt::format("{:.1f} C", celsius(*mc));
+  }
+  context.recorder.headline(headline);
+  return {};
+}
+
+class ThermalMonitor final : public Monitor {
+ public:
+  explicit ThermalMonitor(const MonitorContext& context)
+      : machine_(context.bench.machine),
+        recorder_(context.recorder),
+        thermal_(*context.bench.board.thermal),
+        log_mark_(kernel_log_lines(machine_, throttle_line).size()) {
+    auto limits = temperature_limits(context.bench.board, thermal_.zone);
+    const auto plan_limits = context.limits_for("temperature");
+    limits.insert(limits.end(), plan_limits.begin(), plan_limits.end());
+    temperature_ = recorder_.series("temperature", "Cel", std::move(limits));
+    if (!thermal_.frequency || !machine_.exists(thermal_.frequency->file)) return;
+    auto frequency_limits = context.limits_for("frequency");
+    const double lowest = static_cast<double>(thermal_.frequency->nominal_hz -
+                                              thermal_.frequency->tolerance_hz) / 1e6;
+    frequency_limits.push_back(
+        reports::make_validator(Comparison::greater_or_equal, lowest, "MHz"));
+    frequency_ = recorder_.series("frequency", "MHz", std::move(frequency_limits));
+  }
+
+  Result<> sample() override {
+    const auto mc = machine_.read_integer(temperature_file(thermal_.zone));
+    if (!mc) return std::unexpected(mc.error());
+    if (!is_plausible(*mc)) {
+      if (!std::exchange(implausible_reported_, true)) {
+        report_implausible(recorder_, thermal_.zone, *mc);
+      }
+      return {};
+    }
+    if (!temperature_->add(celsius(*mc)) && !std::exchange(over_limit_reported_, true)) {
+      recorder_.finding(
+          {.code = "THERMAL_OVER_LIMIT",
+           .message = fmt::format("{} reached {:.1f} C under load; the limit is {:.1f} C.",
+                                  thermal_.zone, celsius(*mc), celsius(thermal_.limit_mc)),
+           .where = thermal_.zone,
+           .evidence = {fmt::format("{}: {}", temperature_file(thermal_.zone), *mc)}});
+    }
+    if (!frequency_) return {};
+    const auto hz = machine_.read_integer(thermal_.frequency->file);
+    if (!hz) return std::unexpected(hz.error());
+    if (!frequency_->add(static_cast<double>(*hz) / 1e6) &&
+        !std::exchange(throttle_reported_, true)) {
+      report_throttle(*mc, *hz);
+    }
+    return {};
+  }
+
+ private:
+  static constexpr std::string_view throttle_line = "THERMAL_THROTTLE";
+
+  void report_throttle(std::int64_t mc, std::int64_t hz) {
+    std::vector<std::string> evidence = {
+        fmt::format("{}: {}", thermal_.frequency->file, hz),
+        fmt::format("{}: {}", temperature_file(thermal_.zone), mc)};
+    const auto lines = kernel_log_lines(machine_, throttle_line);
+    for (std::size_t i = std::min(log_mark_, lines.size()); i < lines.size(); ++i) {
+      evidence.push_back("kernel log: " + lines[i]);
+    }
+    reports::Finding finding{
+        .code = "THERMAL_THROTTLE",
+        .message = fmt::format("The clock fell to {} MHz (nominal {} MHz) while the sensor read "
+                               "{:.1f} C; throttling begins at {:.1f} C.",
+                               hz / 1'000'000, thermal_.frequency->nominal_hz / 1'000'000,
+                               celsius(mc), celsius(thermal_.throttle_mc)),
+        .where = thermal_.zone,
+        .evidence = std::move(evidence)};
+    if (mc >= thermal_.limit_mc) {
+      // Sensor and core agree: it is heat that is not carried away, not a gap at the core.
+      finding.likely = {"the air way is blocked or the fan does not turn", "the room is hot"};
+      finding.remedy = {"check the fan and the air way", "renew the thermal paste"};
+    }
+    recorder_.finding(std::move(finding));
+  }
+
+  const Machine& machine_;
+  reports::StepRecorder& recorder_;
+  const ThermalProfile& thermal_;
+  std::size_t log_mark_;
+  std::unique_ptr<reports::Series> temperature_;
+  std::unique_ptr<reports::Series> frequency_;
+  bool implausible_reported_ = false;
+  bool over_limit_reported_ = false;
+  bool throttle_reported_ = false;
+};
+
+Result<std::unique_ptr<Monitor>> make_thermal_monitor(const MonitorContext& context) {
+  const auto& thermal = context.bench.board.thermal;
+  if (!thermal) return fail(ErrorKind::unavailable, "the board's profile names no thermal zone");
+  if (!context.bench.machine.exists(temperature_file(thermal->zone))) {
+    return fail(ErrorKind::unavailable, "the board's thermal zone is not there",
+                temperature_file(thermal->zone));
+  }
+  return std::make_unique<ThermalMonitor>(context);
+}
+
+}  // namespace
+
+Probe thermal_read_probe() {
+  return {.name = "thermal.read",
+          .summary = "the temperature of every thermal zone",
+          .parameters = {},
+          .measurements = {{"temperature", "Cel", "of a zone, held against the board's limit"}},
+          .preflight = nullptr,
+          .run = run_thermal_read,
+          .monitor = nullptr};
+}
+
+Probe thermal_sample_probe() {
+  return {.name = "thermal.sample",
+          .summary = "temperature and clock beside whatever step runs",
+          .parameters = {},
+          .measurements = {{"temperature", "Cel", "of the board's zone"},
+                           {"frequency", "MHz", "of the board's NPU"}},
+          .preflight = nullptr,
+          .run = nullptr,
+          .monitor = make_thermal_monitor};
+}
+
+}  // namespace assay::probes

@@ -1,0 +1,97 @@
+#include <algorithm>
+
+#include "reports/findings/finding.h"
+
+namespace assay::reports {
+
+std::span<const CatalogEntry> finding_catalog() {
+  static const std::vector<CatalogEntry> catalog = {
+      {"FIRMWARE_OUTDATED",
+       "the firmware is older than the board's profile allows",
+       {"the board was shipped with an early firmware", "an update was reverted after a failed boot"},
+       {"flash the firmware that the profile names, then run the plan again"}},
+      {"UART_NO_ANSWER",
+       "the firmware does not answer on the serial port",
+       {"the board has no power or hangs in its boot loader", "TX and RX are swapped or not joined",
+        "the port belongs to another device"},
+       {"check power and the three wires TX, RX, GND", "power-cycle the board and watch the boot log",
+        "name the port with --port"}},
+      {"UART_GARBLED",
+       "the firmware's answers cannot be understood",
+       {"the baud rate is wrong", "a bad ground or a long cable", "the 1.8 V / 3.3 V levels differ"},
+       {"try the other baud rates of the profile", "use a shorter cable with its own ground"}},
+      {"MEM_CORRUPTION_ERR",
+       "memory gave back something else than was written",
+       {"a memory cell, a data line or the memory controller is bad"},
+       {"return the board", "run  assay mem  with more iterations to see whether the place moves"}},
+      {"MEMORY_SIZE_SHORT",
+       "the kernel sees less memory than the board carries",
+       {"a memory chip is dead or was not trained at start", "the boot loader reserves too much"},
+       {"read the boot loader's memory training log", "compare MemTotal with a good board"}},
+      {"PCIE_LINK_DEGRADED",
+       "a PCIe link runs slower or narrower than the board needs",
+       {"the slot grants less power than the device peaks at", "dirty or worn contacts",
+        "a riser or cable that cannot carry the speed"},
+       {"move to a slot that grants the device's peak power", "reseat the card and clean its contacts",
+        "power-cycle the board: the link trains again"}},
+      {"PCIE_DEVICE_MISSING",
+       "a PCIe device that the board must have is not there",
+       {"the card is not seated or has no power", "the link did not train at all"},
+       {"reseat the card, check its power", "look for the root port in  assay pcie  and its LnkSta"}},
+      {"PCIE_CLAIM_EXCEEDS_LINK",
+       "the profile claims more bandwidth than its own link can carry",
+       {"the claim adds both directions or belongs to another link speed"},
+       {"correct speed_gts, width or claimed_gbps in the board's profile"}},
+      {"PCIE_AER_ERRORS",
+       "the link reported errors during the run",
+       {"a marginal link: contacts, cable, power", "interference"},
+       {"reseat the card", "compare with another slot"}},
+      {"THERMAL_OVER_LIMIT",
+       "the temperature went over the limit",
+       {"poor thermal contact", "a fan that does not turn or blocked air", "a hot room"},
+       {"check the fan and the air way", "renew the thermal paste"}},
+      {"THERMAL_THROTTLE",
+       "the device slowed down to cool",
+       {"poor thermal contact under the heat spreader: the core is hotter than the sensor reads"},
+       {"renew the thermal paste; where a gap remains use a 0.3 mm copper shim",
+        "confirm: the core stays at 82 C or below under load"}},
+      {"THERMAL_SENSOR_IMPLAUSIBLE",
+       "a temperature sensor gives a value that cannot be",
+       {"the sensor is broken or not connected", "the driver's unit is wrong"},
+       {"compare with a thermometer", "check the sensor's wiring"}},
+      {"NPU_DMA_MAP_ERROR",
+       "the driver could not map the model's memory",
+       {"there is no physically contiguous run of pages of that size"},
+       {"flush and defragment the memory pool before the load, never after",
+        "confirm: largest_free_block in mem_pool_info is at least the mapping's size"}},
+      {"NPU_POOL_FRAGMENTED",
+       "the memory pool stays in pieces after it was flushed and defragmented",
+       {"pages that cannot be moved are pinned inside the pool",
+        "a firmware without large-page DMA mapping cannot join blocks beyond the largest order"},
+       {"allocate the pool at boot, before anything else pins pages",
+        "flash a firmware that brings large-page DMA mapping",
+        "load the model in shards, or quantize it further"}},
+      {"NPU_SLOW",
+       "the workload ran slower than its limit",
+       {"the device throttled", "the link trained low", "something else uses the device"},
+       {"look at the frequency and temperature series of the step", "look at the link's LnkSta"}},
+  };
+  return catalog;
+}
+
+const CatalogEntry* find_catalog_entry(std::string_view code) {
+  const auto catalog = finding_catalog();
+  const auto found = std::find_if(catalog.begin(), catalog.end(),
+                                  [&](const CatalogEntry& e) { return e.code == code; });
+  return found == catalog.end() ? nullptr : &*found;
+}
+
+Finding complete(Finding finding) {
+  if (const CatalogEntry* entry = find_catalog_entry(finding.code)) {
+    if (finding.likely.empty()) finding.likely = entry->likely;
+    if (finding.remedy.empty()) finding.remedy = entry->remedy;
+  }
+  return finding;
+}
+
+}  // namespace assay::reports

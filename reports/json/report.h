@@ -1,0 +1,13 @@
+// report.json: one run for machines and people, a pure function of its journal.
+#pragma once
+
+#include <string>
+
+#include "reports/summary/run_summary.h"
+
+namespace assay::reports {
+
+// Indented JSON with a newline at its end; the same summary gives the same bytes.
+std::string report_json(const RunSummary& run);
+
+}  // namespace assay::reports

@@ -1,0 +1,112 @@
+#include <algorithm>
+
+#include "reports/summary/run_summary.h"
+
+namespace assay::reports {
+
+const char* to_word(StepState state) {
+  static constexpr const char* words[] = {"PENDING", "RUNNING", "PASS", "FAIL", "ERROR", "SKIP"};
+  return words[static_cast<int>(state)];
+}
+
+const char* to_word(Verdict verdict) {
+  static constexpr const char* words[] = {"RUNNING", "PASS", "FAIL", "INCOMPLETE", "ABORTED"};
+  return words[static_cast<int>(verdict)];
+}
+
+std::string RunSummary::parameter(const char* group, const char* key) const {
+  auto found = start.parameters.find(group);
+  if (found == start.parameters.end()) return {};
+  if (key != nullptr) {
+    const nlohmann::json& object = *found;
+    if (!object.is_object()) return {};
+    found = object.find(key);
+    if (found == object.end()) return {};
+  }
+  return found->is_string() ? found->get<std::string>() : std::string();
+}
+
+Verdict verdict_of(const RunSummary& run, bool growing) {
+  if (run.interrupted) return Verdict::aborted;
+  if (!run.ended) return growing ? Verdict::running : Verdict::aborted;
+  const auto any = [&](StepState state, bool required_only) {
+    return std::any_of(run.steps.begin(), run.steps.end(), [&](const StepRecord& s) {
+      return s.state == state && (s.required || !required_only);
+    });
+  };
+  if (any(StepState::fail, false) || run.end.result == RunResult::fail) return Verdict::fail;
+  // A run that says of itself that it broke off, a step without an end, a line that is missing:
+  // none of them can be a pass.
+  if (!run.damage.empty() || !run.errors.empty() || run.steps.empty() ||
+      run.end.result != RunResult::pass || any(StepState::error, false) ||
+      any(StepState::running, false) || any(StepState::pending, true) ||
+      any(StepState::skip, true)) {
+    return Verdict::incomplete;
+  }
+  return Verdict::pass;
+}
+
+std::string verdict_reason(const RunSummary& run, bool growing) {
+  const Verdict verdict = verdict_of(run, growing);
+  const auto first = [&](auto&& wanted) -> const StepRecord* {
+    const auto found = std::find_if(run.steps.begin(), run.steps.end(), wanted);
+    return found == run.steps.end() ? nullptr : &*found;
+  };
+  switch (verdict) {
+    case Verdict::running:
+      return {};
+    case Verdict::pass:
+      return "every step passed";
+    case Verdict::fail: {
+      const StepRecord* step = first([](const StepRecord& s) { return s.state == StepState::fail; });
+      if (step == nullptr) return "the run's end says so";
+      for (const FindingRecord& f : step->findings) {
+        if (f.finding.kind == FindingKind::fault) return step->id + ": " + f.finding.code;
+      }
+      for (const MeasurementRecord& m : step->measurements) {
+        if (!m.within) return step->id + ": " + m.measurement.name + " is outside its limits";
+      }
+      for (const SeriesRecord& s : step->series) {
+        if (!s.within()) return step->id + ": " + s.start.name + " went outside its limits";
+      }
+      return step->id;
+    }
+    case Verdict::aborted:
+      if (run.interrupted) return "interrupted";
+      if (const StepRecord* step =
+              first([](const StepRecord& s) { return s.state == StepState::running; })) {
+        return "cut off in " + step->id;
+      }
+      return "cut off before its end";
+    case Verdict::incomplete:
+      break;
+  }
+  if (!run.damage.empty()) return "the journal is damaged: " + run.damage;
+  if (!run.errors.empty()) return run.errors.front().symptom + ": " + run.errors.front().message;
+  if (const StepRecord* step = first([](const StepRecord& s) {
+        return s.state == StepState::error || s.state == StepState::running ||
+               (s.required && (s.state == StepState::pending || s.state == StepState::skip));
+      })) {
+    if (!step->errors.empty()) return step->id + ": " + step->errors.front().message;
+    if (!step->skip_reason.empty()) return step->id + " was skipped: " + step->skip_reason;
+    return step->id + " was not done";
+  }
+  return "the run did not end as one that passed";
+}
+
+int exit_code(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::pass:
+      return 0;
+    case Verdict::fail:
+      return 1;
+    case Verdict::aborted:
+      return 130;
+    case Verdict::incomplete:
+    case Verdict::running:
+      return 3;
+  }
+  return 3;
+}
+
+}  // namespace assay::reports

@@ -1,0 +1,130 @@
+#include "station/config/profile.h"
+
+#include <charconv>
+#include <regex>
+
+#include "station/config/reader.h"
+
+namespace assay::station {
+namespace {
+
+constexpr std::int64_t max_bytes = std::int64_t{1} << 50;
+
+std::uint64_t bytes(ObjectReader& r, const char* key) {
+  return static_cast<std::uint64_t>(r.integer(key, 1, max_bytes));
+}
+
+SemanticVersion version(ObjectReader& r, const char* key) {
+  const std::string text = r.text(key);
+  if (r.failed()) return {};
+  auto parsed = parse_semantic_version(text);
+  if (!parsed) r.refuse(key, std::string("\"") + key + "\": " + parsed.error().what);
+  return parsed.value_or(SemanticVersion{});
+}
+
+// "1a86:7523"
+bool is_usb_id(const std::string& text) {
+  static const std::regex pattern("[0-9a-f]{4}:[0-9a-f]{4}");
+  return std::regex_match(text, pattern);
+}
+
+void read_uart(ObjectReader& r, probes::UartProfile& uart) {
+  r.objects("match", [&](ObjectReader& m) {
+    uart.usb_ids.push_back(m.text("usb"));
+    if (!m.failed() && !is_usb_id(uart.usb_ids.back())) {
+      m.refuse("usb", "\"usb\": expected vendor:product in lower-case hex such as 1a86:7523");
+    }
+  });
+  for (const std::int64_t baud : r.integers("baud", 300, 4'000'000)) {
+    uart.baud.push_back(static_cast<int>(baud));
+  }
+  uart.query = r.text("query");
+}
+
+void read_pcie(ObjectReader& r, probes::PcieProfile& pcie) {
+  pcie.name = r.text("name");
+  r.object("match", [&](ObjectReader& m) {
+    const std::string text = m.text("class");
+    static const std::regex pattern("0x[0-9a-f]{4}");
+    if (!m.failed() && !std::regex_match(text, pattern)) {
+      m.refuse("class", "\"class\": expected base class and subclass in hex such as 0x1200");
+      return;
+    }
+    if (!m.failed()) {
+      std::from_chars(text.data() + 2, text.data() + text.size(), pcie.device_class, 16);
+    }
+  });
+  pcie.speed_gts = r.number("speed_gts", 2.5, 128.0);
+  pcie.width = static_cast<int>(r.integer("width", 1, 32));
+  if (r.has("peak_power_w")) pcie.peak_power_w = r.number("peak_power_w", 0.1, 1000);
+  if (r.has("claimed_gbps")) pcie.claimed_gbps = r.number("claimed_gbps", 0.01, 2000);
+}
+
+void read_thermal(ObjectReader& r, probes::ThermalProfile& thermal) {
+  thermal.zone = r.text("zone");
+  thermal.limit_mc = r.integer("limit_mc", -40'000, 200'000);
+  thermal.throttle_mc = r.integer("throttle_mc", -40'000, 200'000);
+  thermal.offset_file = r.text("offset_file");
+  thermal.offset_key = r.text("offset_key");
+  r.optional_object("frequency_hz", [&](ObjectReader& f) {
+    constexpr std::int64_t max_hz = 100'000'000'000;
+    thermal.frequency = probes::FrequencyProfile{
+        f.text("file"), f.integer("nominal", 1, max_hz), f.integer("throttled", 1, max_hz),
+        f.integer("tolerance", 0, max_hz)};
+  });
+  if (!r.failed() && thermal.throttle_mc <= thermal.limit_mc) {
+    r.refuse("throttle_mc", "\"throttle_mc\": expected more than limit_mc");
+  }
+}
+
+void read_npu(ObjectReader& r, probes::NpuProfile& npu) {
+  npu.units = static_cast<unsigned>(r.integer("units", 1, 1024));
+  npu.sram_bytes = bytes(r, "sram_bytes");
+  npu.router_cache_entries = static_cast<unsigned>(r.integer("router_cache_entries", 1, 1 << 20));
+  r.object("mapping", [&](ObjectReader& m) {
+    npu.mapping.contiguous = m.boolean_or("contiguous", false);
+    if (m.has("large_pages_since")) npu.mapping.large_pages_since = version(m, "large_pages_since");
+    npu.mapping.max_chunk_bytes = bytes(m, "max_chunk_bytes");
+    npu.mapping.shard_region_bytes = bytes(m, "shard_region_bytes");
+    npu.mapping.pool_bytes = bytes(m, "pool_bytes");
+  });
+}
+
+}  // namespace
+
+Result<probes::BoardProfile> parse_profile(const LocatedJson& file) {
+  std::optional<Error> error;
+  probes::BoardProfile board;
+  ObjectReader r(file, "", error);
+  if (!r.failed() && r.text("schema") != "assay/board/1") {
+    r.refuse("schema", "\"schema\": expected assay/board/1");
+  }
+  board.id = r.text("id");
+  board.name = r.text("name");
+  board.serial_pattern = r.text("serial_pattern");
+  if (!r.failed()) {
+    try {
+      const std::regex compiled(board.serial_pattern);
+    } catch (const std::regex_error&) {
+      r.refuse("serial_pattern", "\"serial_pattern\": expected a regular expression");
+    }
+  }
+  if (r.has("serial_files")) board.serial_files = r.texts("serial_files");
+  r.optional_object("memory", [&](ObjectReader& m) {
+    board.memory = probes::MemoryProfile{bytes(m, "total_bytes"), bytes(m, "page_bytes")};
+  });
+  r.optional_object("uart", [&](ObjectReader& m) { read_uart(m, board.uart.emplace()); });
+  r.optional_object("firmware", [&](ObjectReader& m) {
+    board.firmware = probes::FirmwareProfile{version(m, "minimum"), m.text("image")};
+  });
+  if (r.has("pcie")) {
+    r.objects("pcie", [&](ObjectReader& m) { read_pcie(m, board.pcie.emplace_back()); });
+  }
+  r.optional_object("thermal", [&](ObjectReader& m) { read_thermal(m, board.thermal.emplace()); });
+  r.optional_object("npu", [&](ObjectReader& m) { read_npu(m, board.npu.emplace()); });
+  r.finish();
+  if (error) return std::unexpected(*error);
+  return board;
+}
+
+}  // namespace assay::station

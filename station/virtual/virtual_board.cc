@@ -1,0 +1,234 @@
+#include "station/virtual/virtual_board.h"
+
+#include <fmt/core.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <filesystem>
+
+#include "base/atomic_file.h"
+#include "base/clock.h"
+
+namespace assay::station {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto tick = std::chrono::milliseconds(50);
+// The hardware lets go of the throttle this far below its wall.
+constexpr double throttle_hysteresis_c = 3.0;
+
+PageFrames make_frames(const VirtualSpec& spec, const Faults& faults) {
+  PageFrames frames(spec.memory_bytes, spec.pool_bytes, spec.pool_driver_bytes, spec.largest_order,
+                    /*seed=*/20260401);
+  if (faults.contains(Fault::fragmented)) frames.pin_in_pool(spec.stuck_pages);
+  return frames;
+}
+
+const std::string& firmware_version(const VirtualSpec& spec, const Faults& faults) {
+  return faults.contains(Fault::fw_old) ? spec.old_firmware_version : spec.firmware_version;
+}
+
+VirtualNpuRules make_rules(const VirtualSpec& spec, const probes::BoardProfile& profile,
+                           const Faults& faults) {
+  VirtualNpuRules rules;
+  if (!profile.npu) return rules;
+  const probes::MappingProfile& mapping = profile.npu->mapping;
+  rules = {profile.npu->units, mapping.max_chunk_bytes, mapping.contiguous, true};
+  const auto version = parse_semantic_version(firmware_version(spec, faults));
+  if (mapping.large_pages_since && version) rules.large_pages = *version >= *mapping.large_pages_since;
+  return rules;
+}
+
+std::unique_ptr<probes::Ram> make_ram(const Faults& faults) {
+  if (faults.contains(Fault::mem_stuck)) return std::make_unique<StuckBitRam>();
+  return std::make_unique<probes::RealRam>();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<VirtualBoard>> VirtualBoard::start(const VirtualSpec& spec,
+                                                          const probes::BoardProfile& profile,
+                                                          const Faults& faults) {
+  const char* base = getenv("TMPDIR");
+  std::string folder = std::string(base != nullptr && *base != '\0' ? base : "/tmp") +
+                       "/assay-virtual-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) {
+    return fail_errno(errno, "cannot make the virtual board's folder", folder);
+  }
+  auto firmware = FirmwareProcess::start({firmware_version(spec, faults), spec.serial,
+                                          faults.contains(Fault::fw_silent)    ? "silent"
+                                          : faults.contains(Fault::fw_garbage) ? "garbage"
+                                                                               : ""});
+  if (!firmware) {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+    return std::unexpected(firmware.error());
+  }
+  std::unique_ptr<VirtualBoard> board(
+      new VirtualBoard(spec, profile, faults, folder, std::move(*firmware)));
+  for (const auto& written : {board->write_fixed_files(), board->write_pci(faults),
+                              board->write_live_files()}) {
+    if (!written) return std::unexpected(written.error());
+  }
+  board->life_ = std::jthread([raw = board.get()](const std::stop_token& stop) { raw->live(stop); });
+  return board;
+}
+
+VirtualBoard::VirtualBoard(VirtualSpec spec, probes::BoardProfile profile, const Faults& faults,
+                           std::string folder, FirmwareProcess firmware)
+    : spec_(std::move(spec)),
+      profile_(std::move(profile)),
+      folder_(std::move(folder)),
+      machine_(folder_),
+      firmware_(std::move(firmware)),
+      npu_(make_frames(spec_, faults), make_rules(spec_, profile_, faults)),
+      ram_(make_ram(faults)),
+      thermal_(spec_, faults.contains(Fault::thermal_gap)) {}
+
+VirtualBoard::~VirtualBoard() {
+  if (life_.joinable()) {
+    life_.request_stop();
+    life_.join();
+  }
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+Result<> VirtualBoard::write(const std::string& path, const std::string& content) const {
+  const std::string full = folder_ + path;
+  if (auto made = make_folders(fs::path(full).parent_path().string()); !made) return made;
+  return write_file_atomically(full, content, Durability::visible);
+}
+
+Result<> VirtualBoard::write_fixed_files() {
+  const std::uint64_t total_kb = spec_.memory_bytes / 1024;
+  const std::uint64_t free_kb = (spec_.memory_bytes - spec_.pool_bytes) / 1024 * 3 / 4;
+  std::vector<std::pair<std::string, std::string>> files = {
+      {"/proc/version", spec_.kernel + "\n"},
+      {"/proc/meminfo", fmt::format("MemTotal:       {} kB\nMemFree:        {} kB\n"
+                                    "MemAvailable:   {} kB\n",
+                                    total_kb, free_kb, free_kb)},
+      {"/etc/npu_boot.cfg", "auto_recover=1\n"}};
+  if (profile_.thermal) {
+    files.emplace_back("/sys/class/thermal/" + profile_.thermal->zone + "/type", "npu-thermal\n");
+    files.emplace_back(profile_.thermal->offset_file, profile_.thermal->offset_key + "=0\n");
+  }
+  for (const auto& [path, content] : files) {
+    if (auto written = write(path, content); !written) return written;
+  }
+  log("Booting " + spec_.kernel);
+  return {};
+}
+
+Result<> VirtualBoard::write_pci(const Faults& faults) {
+  const bool one_lane = faults.contains(Fault::pcie_x1);
+  const bool slow = faults.contains(Fault::pcie_gen1);
+  std::uint8_t bus_of_npu = 0;
+  for (VirtualPciFunction f : spec_.pci) {
+    const bool is_npu = !profile_.pcie.empty() && f.class_code == profile_.pcie.front().device_class;
+    if (is_npu) bus_of_npu = static_cast<std::uint8_t>(std::stoi(f.address.substr(5, 2), nullptr, 16));
+  }
+  for (VirtualPciFunction f : spec_.pci) {
+    const bool is_npu = f.address.substr(5, 2) == fmt::format("{:02x}", bus_of_npu) && bus_of_npu != 0;
+    const bool is_its_port = f.secondary_bus == bus_of_npu && bus_of_npu != 0;
+    if ((one_lane || slow) && (is_npu || is_its_port)) {
+      // Both ends of a link show the same.
+      if (one_lane) f.width = 1;
+      if (slow) f.speed_gts = 2.5;
+      if (is_its_port) f.slot_power_w = 25;
+    }
+    const std::string folder = "/sys/bus/pci/devices/" + f.address;
+    if (auto written = write(folder + "/config", encode_config_space(f)); !written) return written;
+    if (f.kind == VirtualPciFunction::Kind::root_port) {
+      if (auto written = write(folder + "/aer_dev_correctable",
+                               "RxErr 0\nBadTLP 0\nBadDLLP 0\nRollover 0\nTimeout 0\n"
+                               "NonFatalErr 0\nCorrIntErr 0\nHeaderOF 0\nTOTAL_ERR_COR 0\n");
+          !written) {
+        return written;
+      }
+    }
+  }
+  return {};
+}
+
+Result<> VirtualBoard::write_live_files() {
+  if (auto written = write_memory_files(); !written) return written;
+  return write_thermal_files();
+}
+
+Result<> VirtualBoard::write_memory_files() {
+  const std::uint64_t generation = npu_.generation();
+  if (generation == written_generation_) return {};
+  const runtime::PoolInfo pool = npu_.pool_info();
+  if (auto written = write("/sys/kernel/debug/npu/mem_pool_info",
+                           fmt::format("total_bytes: {}\nfree_bytes: {}\nlargest_free_block: {}\n"
+                                       "live_mappings: {}\n",
+                                       pool.total_bytes, pool.free_bytes,
+                                       pool.largest_free_block_bytes, pool.live_mappings));
+      !written) {
+    return written;
+  }
+  if (auto written = write("/proc/buddyinfo", npu_.buddyinfo()); !written) return written;
+  written_generation_ = generation;
+  return {};
+}
+
+Result<> VirtualBoard::write_thermal_files() {
+  if (!profile_.thermal) return {};
+  std::normal_distribution<double> noise(0, static_cast<double>(spec_.sensor_noise_mc));
+  const double mc = thermal_.sensor_c() * 1000 + (spec_.sensor_noise_mc > 0 ? noise(random_) : 0);
+  if (auto written = write("/sys/class/thermal/" + profile_.thermal->zone + "/temp",
+                           fmt::format("{}\n", static_cast<std::int64_t>(mc)));
+      !written) {
+    return written;
+  }
+  if (!profile_.thermal->frequency) return {};
+  const auto& frequency = *profile_.thermal->frequency;
+  return write(frequency.file, fmt::format("{}\n", throttled_ ? frequency.throttled_hz
+                                                              : frequency.nominal_hz));
+}
+
+void VirtualBoard::advance(double seconds) {
+  double clock = 1.0;
+  if (throttled_ && profile_.thermal && profile_.thermal->frequency) {
+    clock = static_cast<double>(profile_.thermal->frequency->throttled_hz) /
+            static_cast<double>(profile_.thermal->frequency->nominal_hz);
+  }
+  const double busy = static_cast<double>(npu_.active_units()) / npu_.units();
+  thermal_.advance(seconds, spec_.idle_w + (spec_.peak_w - spec_.idle_w) * busy * clock);
+  if (!profile_.thermal) return;
+  const double wall_c = static_cast<double>(profile_.thermal->throttle_mc) / 1000;
+  // The hardware looks at its core, not at the sensor that the system reads.
+  if (!throttled_ && thermal_.core_c() >= wall_c) {
+    throttled_ = true;
+    log(fmt::format("npu: THERMAL_THROTTLE triggered at {:.0f}C", wall_c));
+  } else if (throttled_ && thermal_.core_c() < wall_c - throttle_hysteresis_c) {
+    throttled_ = false;
+    log("npu: thermal throttle released");
+  }
+  npu_.set_clock(throttled_ ? clock : 1.0);
+}
+
+void VirtualBoard::log(const std::string& message) {
+  kernel_log_ += fmt::format("6,{},{},-;{}\n", log_sequence_++, monotonic_ns() / 1000, message);
+  // A reader sees the old log or the new one. Failing to write it shows as a file that stays old.
+  (void)write("/dev/kmsg", kernel_log_);
+}
+
+void VirtualBoard::live(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::unique_lock lock(mutex);
+  std::int64_t before = monotonic_ns();
+  while (!stop.stop_requested()) {
+    wake.wait_for(lock, stop, tick, [] { return false; });
+    const std::int64_t now = monotonic_ns();
+    advance(static_cast<double>(now - before) / 1e9);
+    before = now;
+    (void)write_live_files();
+  }
+}
+
+}  // namespace assay::station
