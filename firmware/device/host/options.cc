@@ -1,0 +1,72 @@
+#include "firmware/device/host/options.h"
+
+#include <string_view>
+
+namespace assay::firmware::device::host {
+namespace {
+
+// The texts stand in answer lines: a line end inside would forge one.
+bool is_plain(std::string_view text) {
+  if (text.empty() || text.size() > 64) return false;
+  for (const char c : text) {
+    if (c <= ' ' || c > '~') return false;
+  }
+  return true;
+}
+
+bool set(std::string_view name, std::string_view value, Options* options, std::string* error) {
+  if (name == "--line-fault") {
+    if (value == "silent") {
+      options->line_fault = LineFault::silent;
+    } else if (value == "garbage") {
+      options->line_fault = LineFault::garbage;
+    } else {
+      *error = "--line-fault is silent or garbage";
+      return false;
+    }
+    return true;
+  }
+  if (!is_plain(value)) {
+    *error = std::string(name) + " takes 1 to 64 printable ASCII characters without spaces";
+    return false;
+  }
+  (name == "--version" ? options->version : options->serial) = value;
+  return true;
+}
+
+}  // namespace
+
+const char* const usage_text =
+    "usage: assay-npu-firmware [--version V] [--serial S] [--line-fault silent|garbage]\n"
+    "\n"
+    "The reference NPU firmware as a process: its UART is standard input and output.\n"
+    "\n"
+    "  --version V        the version that AT+NPUCFG? reports (2.3.1)\n"
+    "  --serial S         the serial number that AT+SN? reports (M6-0000-000000)\n"
+    "  --line-fault KIND  silent: nothing that is sent arrives; garbage: every byte sent is "
+    "damaged\n"
+    "  --help             this text\n"
+    "\n"
+    "Ends when standard input ends or hangs up, or when its parent dies.\n";
+
+bool parse_options(int argc, const char* const* argv, Options* options, std::string* error) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    if (name == "--help") {
+      options->help = true;
+      continue;
+    }
+    if (name != "--version" && name != "--serial" && name != "--line-fault") {
+      *error = "unknown argument " + std::string(name);
+      return false;
+    }
+    if (i + 1 == argc) {
+      *error = std::string(name) + " needs a value";
+      return false;
+    }
+    if (!set(name, argv[++i], options, error)) return false;
+  }
+  return true;
+}
+
+}  // namespace assay::firmware::device::host
