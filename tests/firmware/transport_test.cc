@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -118,7 +119,13 @@ TEST(Transport, keepsASecondOwnerOut) {
   EXPECT_EQ(error.kind, ErrorKind::unavailable);
   EXPECT_EQ(error.what, "in use by another program");
   EXPECT_EQ(error.where, terminal.path);
+  // The kernel's own lock too, for programs that take no flock; and neither outlives the owner.
+  int exclusive = 0;
+  ASSERT_EQ(::ioctl(terminal.slave.get(), TIOCGEXCL, &exclusive), 0);
+  EXPECT_EQ(exclusive, 1);
   port.reset();
+  ASSERT_EQ(::ioctl(terminal.slave.get(), TIOCGEXCL, &exclusive), 0);
+  EXPECT_EQ(exclusive, 0);
   EXPECT_TRUE(open(terminal.path));
 }
 
