@@ -22,9 +22,9 @@ enum class Placement {
 };
 
 struct Mapping {
-  std::uint64_t id = 0;          // names it towards the device
-  std::span<std::byte> memory;   // as the CPU sees it; page aligned, zero-filled when fresh
-  std::size_t blocks = 1;        // physically contiguous pieces it is made of
+  std::uint64_t id = 0;         // names it towards the device
+  std::span<std::byte> memory;  // as the CPU sees it; page aligned, zero-filled when fresh
+  std::size_t blocks = 1;       // physically contiguous pieces it is made of
 };
 
 struct PoolInfo {
