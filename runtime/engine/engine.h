@@ -45,7 +45,7 @@ struct Generation {
 };
 
 // One sequence at a time. Not for several threads at once; two engines need a pool each. Model,
-// device and pool must outlive it.
+// device and pool must outlive it and stay where they are.
 class Engine {
  public:
   // ErrorKind::usage for options out of range, ErrorKind::exhausted when memory is short.

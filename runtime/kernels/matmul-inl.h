@@ -51,17 +51,17 @@ struct Format<TensorType::f16> {
 template <>
 struct Format<TensorType::fp8_e4m3> {
   // E4M3 is the upper part of a binary16 but for the exponent's bias, 7 in place of 15: shifted
-  // into place it reads as the number times 2^-8, subnormal numbers included.
+  // into place it reads as the number times 2^-8, subnormal numbers included. Extending the sign
+  // leaves a copy of it in the exponent's highest bit, which is to be 0.
   static HWY_INLINE void load(const RowPlanes& row, std::size_t col, V (&w)[parts]) {
-    const hn::Rebind<std::uint8_t, F32> u8;
-    const hn::Rebind<std::uint16_t, F32> u16;
+    const hn::Rebind<std::int8_t, F32> i8;
+    const hn::Rebind<std::int16_t, F32> i16;
     const hn::Rebind<hwy::float16_t, F32> half;
-    const auto sign = hn::Set(u16, 0x8000);
-    const auto rest = hn::Set(u16, 0x3F80);
+    const auto below_sign = hn::Set(i16, static_cast<std::int16_t>(0xBFFF));
+    const auto* from = reinterpret_cast<const std::int8_t*>(row.codes) + col;
     for (std::size_t p = 0; p < parts; ++p) {
-      const auto code = hn::PromoteTo(u16, hn::LoadU(u8, row.codes + col + p * lanes));
-      const auto bits =
-          hn::Or(hn::And(hn::ShiftLeft<8>(code), sign), hn::And(hn::ShiftLeft<7>(code), rest));
+      const auto code = hn::PromoteTo(i16, hn::LoadU(i8, from + p * lanes));
+      const auto bits = hn::And(hn::ShiftLeft<7>(code), below_sign);
       w[p] = hn::PromoteTo(F32(), hn::BitCast(half, bits));
     }
   }

@@ -3,7 +3,7 @@
 // A counter-based generator gives the bytes (SplitMix64, Steele, Lea and Flood 2014, "Fast
 // splittable pseudorandom number generators"): 8 bytes are a function of the seed, the tensor's
 // place in the layout and the position in it. So the bytes do not depend on threads or order, and
-// are made in packed form. Values have mean 0 (int4: half a step below) and a variance of about
+// are made in packed form. Values have mean 0 and a variance of about
 // 1 / columns, so that activations keep their size through the layers; norm gains lie in 0.5..1.5.
 // No code is a NaN or an infinity.
 #pragma once
