@@ -27,9 +27,9 @@ struct EngineOptions {
 // Both are called in the thread that calls generate() and may be empty.
 struct GenerationCallbacks {
   // `elapsed_ns`: for index 0 from the start of the prefill, for others from the token before.
-  std::function<void(std::size_t index, TokenId id, std::int64_t elapsed_ns)> on_token;
+  std::function<void(std::size_t index, TokenId id, std::int64_t elapsed_ns)> on_token = {};
   // Asked between layers.
-  std::function<bool()> cancelled;
+  std::function<bool()> cancelled = {};
 };
 
 struct Generation {
