@@ -196,7 +196,7 @@ class AerMonitor final : public Monitor {
 Result<std::unique_ptr<Monitor>> make_aer_monitor(const MonitorContext& context) {
   constexpr const char* folder = "/sys/bus/pci/devices";
   std::vector<std::string> files;
-  for (const std::string& name : context.bench.machine.list(folder).value_or({})) {
+  for (const std::string& name : context.bench.machine.list(folder).value_or(std::vector<std::string>())) {
     std::string file = std::string(folder) + "/" + name + "/aer_dev_correctable";
     if (context.bench.machine.exists(file)) files.push_back(std::move(file));
   }

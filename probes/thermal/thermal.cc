@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "probes/thermal/kernel_log.h"
 
 namespace assay::probes {
@@ -41,7 +43,7 @@ Result<> run_thermal_read(StepContext& context) {
   const Machine& machine = context.bench.machine;
   const auto& thermal = context.bench.board.thermal;
   std::vector<std::string> zones;
-  for (const std::string& name : machine.list(zones_folder).value_or({})) {
+  for (const std::string& name : machine.list(zones_folder).value_or(std::vector<std::string>())) {
     if (name.starts_with("thermal_zone")) zones.push_back(name);
   }
   if (zones.empty() && !thermal) {

@@ -9,6 +9,8 @@
 
 #include "base/atomic_file.h"
 #include "base/clock.h"
+#include "station/virtual/faulty_ram.h"
+#include "station/virtual/pci_config.h"
 
 namespace assay::station {
 namespace {
