@@ -9,15 +9,6 @@ char upper(char c) {
 
 }  // namespace
 
-const AtServer::Command AtServer::commands_[] = {
-    {"AT", &AtServer::attention},
-    {"AT+NPUCFG?", &AtServer::report_version},
-    {"ATNPUCFG?", &AtServer::report_version},
-    {"AT+SN?", &AtServer::report_serial},
-    {"ATE0", &AtServer::echo_off},
-    {"ATE1", &AtServer::echo_on},
-};
-
 void AtServer::boot() {
   send_line("", "");
   send_line("NPU boot ", identity_.version);
@@ -40,17 +31,31 @@ void AtServer::receive(std::uint8_t byte) {
 
 void AtServer::answer_line() {
   if (length_ == 0) return;
-  Handler handler = nullptr;
-  if (!overlong_) {
-    for (const Command& command : commands_) {
-      if (line_is(command.name)) handler = command.handler;
-    }
-  }
+  const Handler handler = overlong_ ? nullptr : handler_of_line();
   length_ = 0;
   overlong_ = false;
   if (handler == nullptr) return send_line("ERROR", "");
   (this->*handler)();
   send_line("OK", "");
+}
+
+AtServer::Handler AtServer::handler_of_line() const {
+  struct Command {
+    const char* name;
+    Handler handler;
+  };
+  static constexpr Command commands[] = {
+      {"AT", &AtServer::attention},
+      {"AT+NPUCFG?", &AtServer::report_version},
+      {"ATNPUCFG?", &AtServer::report_version},
+      {"AT+SN?", &AtServer::report_serial},
+      {"ATE0", &AtServer::echo_off},
+      {"ATE1", &AtServer::echo_on},
+  };
+  for (const Command& command : commands) {
+    if (line_is(command.name)) return command.handler;
+  }
+  return nullptr;
 }
 
 bool AtServer::line_is(const char* command) const {

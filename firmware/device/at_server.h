@@ -39,13 +39,10 @@ class AtServer {
 
  private:
   using Handler = void (AtServer::*)();
-  struct Command {
-    const char* name;
-    Handler handler;
-  };
-  static const Command commands_[];
 
   void answer_line();
+  // What answers the line; null when nothing does.
+  Handler handler_of_line() const;
   bool line_is(const char* command) const;
   void send_text(const char* text);
   void send_line(const char* prefix, const char* value);
