@@ -1,6 +1,7 @@
 #include "reports/journal/journal_reader.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,6 +52,12 @@ Result<std::uint64_t> JournalReader::poll(const OnEvent& on_event, std::uint64_t
     }
   }
   return handed_over;
+}
+
+bool JournalReader::is_being_written() const {
+  if (flock(fd_.get(), LOCK_SH | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+  flock(fd_.get(), LOCK_UN);
+  return false;
 }
 
 }  // namespace assay::reports

@@ -23,6 +23,10 @@ class JournalReader {
   // Returns how many lines.
   Result<std::uint64_t> poll(const OnEvent& on_event, std::uint64_t max_bytes = UINT64_MAX);
 
+  // Whether the process that writes the journal lives. Ask before the last poll(): what it wrote
+  // before it ended is then read.
+  bool is_being_written() const;
+
   // Bytes behind the last newline.
   std::size_t unfinished_bytes() const { return partial_.size() + (skipping_ ? 1 : 0); }
 

@@ -1,6 +1,7 @@
 #include "reports/journal/journal_writer.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,9 @@ namespace assay::reports {
 Result<JournalWriter> JournalWriter::create(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
   if (!fd) return fail_errno(errno, "cannot create the journal", path);
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    return fail_errno(errno, "cannot lock the journal", path);
+  }
   return JournalWriter(std::move(fd), path);
 }
 

@@ -1,5 +1,7 @@
 // The append-only file of a run. One writer; every line is handed to the kernel as one write, so
 // that a reader beside it sees whole lines and a killed process loses at most the line in hand.
+// The file is locked (flock) as long as the writer lives: a reader can tell a run that goes on from
+// one that was cut off.
 #pragma once
 
 #include <string>

@@ -82,11 +82,11 @@ Json step_json(const StepRecord& step) {
 
 }  // namespace
 
-std::string report_json(const RunSummary& run) {
-  const Verdict verdict = verdict_of(run, false);
+std::string report_json(const RunSummary& run, bool growing) {
+  const Verdict verdict = verdict_of(run, growing);
   Json report{{"schema", "assay/report/1"},
               {"verdict", to_word(verdict)},
-              {"reason", verdict_reason(run, false)}};
+              {"reason", verdict_reason(run, growing)}};
   const auto dut_id = run.start.dut_info.find("dutInfoId");
   report["serial"] = dut_id != run.start.dut_info.end() ? Json(*dut_id) : Json(nullptr);
   for (const char* key : {"board", "plan", "station", "operator", "virtual"}) {

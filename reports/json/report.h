@@ -8,6 +8,7 @@
 namespace assay::reports {
 
 // Indented JSON with a newline at its end; the same summary gives the same bytes.
-std::string report_json(const RunSummary& run);
+// `growing` as for verdict_of(): a report of a run that still goes on says RUNNING.
+std::string report_json(const RunSummary& run, bool growing = false);
 
 }  // namespace assay::reports
