@@ -52,15 +52,15 @@ Pattern uniform(float low, float high) {
 }
 
 constexpr std::uint64_t in_each_half(std::uint16_t code) {
-  return code * 0x0001'0001'0001'0001;
+  return std::uint64_t{code} * 0x0001'0001'0001'0001;
 }
 constexpr std::uint64_t in_each_byte(std::uint8_t code) {
-  return code * 0x0101'0101'0101'0101;
+  return std::uint64_t{code} * 0x0101'0101'0101'0101;
 }
 
 // Both signs and 2^12 codes from `base` on: four octaves.
 constexpr std::uint16_t half_mask = 0x8FFF;
-// Both signs and eight octaves from code 0x20 (1/16) on, 2^6 codes, the largest 30.
+// Both signs and eight octaves from code 0x20 (1/8) on, 2^6 codes, the largest 30.
 constexpr std::uint8_t fp8_mask = 0xBF;
 constexpr std::uint8_t fp8_base = 0x20;
 
