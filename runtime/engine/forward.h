@@ -35,13 +35,20 @@ class ForwardPass {
   void clear_counts();
 
  private:
-  // [max_batch, width] each, unless noted.
-  struct Buffer {
-    std::vector<float> numbers;
-    std::size_t width = 0;
-    explicit Buffer(std::size_t row_width, std::size_t rows = max_batch)
-        : numbers(rows * row_width), width(row_width) {}
-    float* row(std::size_t index) { return numbers.data() + index * width; }
+  // Rows of F32, each from a multiple of 64 bytes on: a load that crosses two cache lines costs
+  // two.
+  class Buffer {
+   public:
+    explicit Buffer(std::size_t width, std::size_t rows = max_batch)
+        : lines_((width + 15) / 16), numbers_(rows * lines_) {}
+    float* row(std::size_t index) { return numbers_[index * lines_].numbers; }
+
+   private:
+    struct Line {
+      alignas(64) float numbers[16] = {};
+    };
+    std::size_t lines_;  // a row
+    std::vector<Line> numbers_;
   };
 
   void attention(const LayerWeights& weights, std::size_t layer);
