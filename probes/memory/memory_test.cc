@@ -6,6 +6,7 @@
 #include <atomic>
 #include <charconv>
 #include <mutex>
+#include <set>
 
 #include "base/clock.h"
 #include "base/units.h"
@@ -53,6 +54,10 @@ class PatternTest {
 
   void describe(const std::string& text) { text_ = text; }
   std::uint64_t flipped_bits() const { return flipped_bits_; }
+  // Different ones, "1000 or more" at the most.
+  std::string addresses() const {
+    return addresses_.size() < max_recorded ? std::to_string(addresses_.size()) : "1000 or more";
+  }
   const std::vector<std::string>& evidence() const { return evidence_; }
 
  private:
@@ -84,6 +89,7 @@ class PatternTest {
     const auto address = reinterpret_cast<std::uintptr_t>(region_.bytes().data()) + offset;
     const std::lock_guard lock(mutex_);
     flipped_bits_ |= mask;
+    if (addresses_.size() < max_recorded) addresses_.insert(address);
     if (recorded_++ >= max_recorded) return;
     context_.recorder.extension("assay.memory.mismatch",
                                 {{"address", fmt::format("{:#018x}", address)},
@@ -108,6 +114,7 @@ class PatternTest {
   std::mutex mutex_;
   std::uint64_t flipped_bits_ = 0;
   std::size_t recorded_ = 0;
+  std::set<std::uintptr_t> addresses_;
   std::vector<std::string> evidence_;
 };
 
@@ -198,8 +205,10 @@ Result<> run_memory_test(StepContext& context) {
   if (errors > 0) {
     recorder.finding(
         {.code = "MEM_CORRUPTION_ERR",
-         .message = fmt::format("{} words of {} read back wrong; bits that flipped: {:#018x}.",
-                                errors, format_gib(region->bytes().size()), test.flipped_bits()),
+         .message = fmt::format("{} reads gave a wrong word, at {} addresses of {}; bits that "
+                                "flipped: {:#018x}.",
+                                errors, test.addresses(), format_gib(region->bytes().size()),
+                                test.flipped_bits()),
          .where = "RAM",
          .evidence = test.evidence()});
     recorder.headline(fmt::format("{} errors", errors));

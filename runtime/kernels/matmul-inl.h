@@ -176,8 +176,9 @@ void multiply_range(const MatmulJob& job, std::size_t first, std::size_t last) {
   const Ends ends(job, job.matrix.cols / step * step);
   if (job.batch == 1) {
     std::size_t row = first;
-    for (; row + 2 <= last; row += 2) multiply_single<type, 2>(job, row, ends);
-    if (row < last) multiply_single<type, 1>(job, row, ends);
+    // Several streams through memory at once keep more of its banks busy.
+    for (; row + 4 <= last; row += 4) multiply_single<type, 4>(job, row, ends);
+    for (; row < last; ++row) multiply_single<type, 1>(job, row, ends);
     return;
   }
   for (std::size_t row = first; row < last; row += block_rows) {

@@ -1,0 +1,202 @@
+#include <fmt/core.h>
+#include <stdlib.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "base/atomic_file.h"
+#include "probes/catalog.h"
+#include "reports/json/report.h"
+#include "station/commands/commands.h"
+#include "station/run/execute.h"
+#include "station/run/run_folder.h"
+#include "station/run/runner.h"
+
+namespace assay::station {
+namespace {
+
+// One probe as a command. Its parameters are its options; `aliases` are what people type already.
+struct ProbeCommand {
+  const char* command;
+  const char* use;
+  const char* example;
+  std::map<std::string, std::string> aliases;   // parameter -> option
+  std::map<std::string, std::string> defaults;  // parameter -> value
+  std::vector<reports::Limit> limits;
+};
+
+std::vector<ProbeCommand> probe_commands() {
+  const reports::Limit no_errors{
+      "errors", {reports::make_validator(reports::Comparison::equal, std::int64_t{0}, "1")}};
+  return {
+      {"mem",
+       "memory.test",
+       "  assay mem --pattern 0xAAAAAAAA --size 4G --iter 3\n"
+       "  assay mem --pattern 0xAAAAAAAA --pattern 0x55555555 --size available",
+       {{"tests", "--pattern,-p"}, {"iterations", "--iter,-i"}},
+       {{"tests", "0xAAAAAAAA"}, {"size", "available"}},
+       {no_errors}},
+      {"pcie", "pcie.link", "  assay pcie --json", {}, {}, {}},
+      {"thermal", "thermal.read", "  assay thermal", {}, {}, {}},
+      {"frag", "memory.fragmentation", "  assay frag", {}, {}, {}},
+      {"fw",
+       "firmware.query",
+       "  assay fw --board m6-mini --port /dev/ttyUSB0\n  assay fw --virtual --fault fw-old",
+       {},
+       {},
+       {}},
+      {"workload",
+       "workload.generate",
+       "  assay workload --model dense-27b --precision mixed-fp8 --layers 1 --tokens 16 --virtual",
+       {},
+       {{"model", "moe-small"}, {"precision", "f16"}, {"prompt_tokens", "32"}, {"tokens", "32"}},
+       {}},
+  };
+}
+
+struct ProbeOptions {
+  SessionOptions session;
+  std::map<std::string, std::vector<std::string>> parameters;
+  std::string out;
+  bool json = false;
+};
+
+// A folder for a run that nobody asked to keep.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    const char* base = getenv("TMPDIR");
+    path_ = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/assay-run-XXXXXX";
+    if (mkdtemp(path_.data()) == nullptr) path_.clear();
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+Result<nlohmann::json> as_json(const probes::ParameterSpec& spec,
+                               const std::vector<std::string>& given) {
+  if (spec.type == probes::ParameterType::text_list) return nlohmann::json(given);
+  if (spec.type != probes::ParameterType::count) return nlohmann::json(given.back());
+  auto number = nlohmann::json::parse(given.back(), nullptr, false);
+  if (!number.is_number_integer()) {
+    return fail(ErrorKind::usage, "\"" + given.back() + "\" is not a whole number", spec.name);
+  }
+  return number;
+}
+
+Result<Plan> make_plan(const ProbeCommand& command, const ProbeOptions& options) {
+  const probes::Probe* probe = probes::find_probe(command.use);
+  PlanStep step{.id = command.use, .probe = probe, .limits = command.limits};
+  for (const probes::ParameterSpec& spec : probe->parameters) {
+    std::vector<std::string> given;
+    if (const auto it = options.parameters.find(spec.name); it != options.parameters.end()) {
+      given = it->second;
+    }
+    if (given.empty()) {
+      const auto fallback = command.defaults.find(spec.name);
+      if (fallback == command.defaults.end()) continue;
+      given = {fallback->second};
+    }
+    const auto json = as_json(spec, given);
+    if (!json) return std::unexpected(json.error());
+    auto value = parse_parameter(spec, *json);
+    if (!value) {
+      return fail(ErrorKind::usage, value.error().what, "--" + spec.name);
+    }
+    step.parameters.set(spec.name, std::move(*value));
+  }
+  Plan plan;
+  plan.id = command.command;
+  plan.name = probe->summary;
+  plan.steps.push_back(std::move(step));
+  return plan;
+}
+
+Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
+                const std::string& command_line) {
+  const auto plan = make_plan(command, options);
+  if (!plan) return std::unexpected(plan.error());
+  const auto library = Library::open();
+  if (!library) return std::unexpected(library.error());
+  const auto session = Session::open(*library, options.session);
+  if (!session) return std::unexpected(session.error());
+  if (auto ready = preflight(*plan, (*session)->bench()); !ready) {
+    return std::unexpected(ready.error());
+  }
+  const TemporaryFolder temporary;
+  std::string folder = temporary.path();
+  if (!options.out.empty()) {
+    if (auto made = make_folders(options.out); !made) return std::unexpected(made.error());
+    folder = options.out;
+  }
+  const std::string serial = (*session)->own_serial();
+  const auto done = execute(**session, *plan,
+                            {.serial = serial.empty() ? "unknown" : serial,
+                             .command_line = command_line,
+                             .folder = folder,
+                             .front_end = options.json ? FrontEnd::quiet : FrontEnd::lines});
+  if (!done) return std::unexpected(done.error());
+  const reports::Verdict verdict = verdict_of(done->summary, false);
+  if (options.json) {
+    fmt::print("{}", reports::report_json(done->summary));
+  } else {
+    fmt::print("{}  {}\n", to_word(verdict), verdict_reason(done->summary, false));
+  }
+  return exit_code(verdict);
+}
+
+void add(CLI::App& app, Invocation& invocation, const ProbeCommand& probe_command) {
+  const probes::Probe* probe = probes::find_probe(probe_command.use);
+  auto options = std::make_shared<ProbeOptions>();
+  CLI::App* command = app.add_subcommand(probe_command.command, probe->summary);
+  for (const probes::ParameterSpec& spec : probe->parameters) {
+    std::string flags = "--" + spec.name;
+    for (char& c : flags) c = c == '_' ? '-' : c;
+    if (const auto alias = probe_command.aliases.find(spec.name);
+        alias != probe_command.aliases.end()) {
+      flags = alias->second;
+    }
+    std::string help = spec.help;
+    if (const auto fallback = probe_command.defaults.find(spec.name);
+        fallback != probe_command.defaults.end()) {
+      help += " [" + fallback->second + "]";
+    }
+    CLI::Option* option = command->add_option(flags, options->parameters[spec.name], help);
+    option->expected(1);
+    option->multi_option_policy(spec.type == probes::ParameterType::text_list
+                                    ? CLI::MultiOptionPolicy::TakeAll
+                                    : CLI::MultiOptionPolicy::Throw);
+  }
+  command->add_option("--board", options->session.board, "board profile, by id or file");
+  command->add_flag("--virtual", options->session.is_virtual, "on a virtual board");
+  command->add_option("--fault", options->session.faults, "break the virtual board (repeatable)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--port", options->session.port, "serial port of the board");
+  command->add_option("--out", options->out, "keep journal.jsonl and report.json in this folder");
+  command->add_flag("--json", options->json, "print the report as JSON");
+  command->footer(std::string("Examples:\n") + probe_command.example);
+  command->callback([options, probe_command, &invocation] {
+    const auto code = run(probe_command, *options, invocation.command_line);
+    invocation.exit_code = code ? *code : report_error(code.error());
+  });
+}
+
+}  // namespace
+
+void add_probe_commands(CLI::App& app, Invocation& invocation) {
+  for (const ProbeCommand& command : probe_commands()) add(app, invocation, command);
+}
+
+}  // namespace assay::station

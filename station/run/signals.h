@@ -1,0 +1,14 @@
+// Signals as a descriptor to poll, so that a run ends the orderly way and nothing happens inside a
+// handler.
+#pragma once
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace assay::station {
+
+// Blocks SIGINT, SIGTERM and SIGHUP for this thread and all that it makes later, and returns the
+// signalfd that gives them. SIGPIPE is ignored: a closed pipe must not cut a run off.
+Result<UniqueFd> take_signals();
+
+}  // namespace assay::station

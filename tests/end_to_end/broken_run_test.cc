@@ -1,0 +1,188 @@
+// Runs that do not reach their end, and what is asked for wrongly: never a pass.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/end_to_end/run_files.h"
+#include "tests/support/program.h"
+
+namespace assay::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+std::vector<std::string> run_arguments(const std::filesystem::path& out, const std::string& plan) {
+  return assay_argv({"run", "--virtual", "--plan", plan, "--headless", "--out", out});
+}
+
+bool journal_has(const std::filesystem::path& out, const std::string& text) {
+  const auto folder = run_folder(out);
+  return !folder.empty() && read_file(folder / "journal.jsonl").find(text) != std::string::npos;
+}
+
+// Long enough that it is in its memory step when something happens to it.
+std::string long_plan(const TemporaryFolder& folder) {
+  const std::string path = folder / "long.json";
+  write_file(path, R"({ "schema": "assay/plan/1", "id": "long", "steps": [
+    { "id": "memory.pattern", "use": "memory.test",
+      "with": { "tests": ["0xAAAAAAAA"], "size": "64MiB", "iterations": 1000000 },
+      "limits": { "errors": { "equal": 0 } } } ] })");
+  return path;
+}
+
+TEST(BrokenRun, killedInTheMiddleReadsAborted) {
+  const TemporaryFolder work;
+  Program run(run_arguments(work / "out", long_plan(work)));
+  ASSERT_TRUE(eventually(60, [&] { return journal_has(work / "out", "assay.progress"); }));
+  run.kill(SIGKILL);
+  EXPECT_EQ(run.wait().exit_code, 128 + SIGKILL);
+
+  const auto folder = run_folder(work / "out");
+  EXPECT_FALSE(std::filesystem::exists(folder / "report.json"));
+  const Finished report = assay({"report", folder / "journal.jsonl"});
+  EXPECT_EQ(report.exit_code, 0);
+  const auto json = nlohmann::json::parse(report.out);
+  EXPECT_EQ(json["verdict"], "ABORTED");
+  EXPECT_THAT(json["reason"].get<std::string>(), HasSubstr("memory.pattern"));
+  const Finished watched = assay({"watch", folder / "journal.jsonl"});
+  EXPECT_EQ(watched.exit_code, 130);
+  EXPECT_THAT(watched.out, HasSubstr("ABORTED"));
+}
+
+TEST(BrokenRun, aJournalCutAtAnyByteNeverPasses) {
+  const TemporaryFolder work;
+  const Finished run = Program(run_arguments(work / "out", ASSAY_SOURCE "/tests/data/plan-small.json")).wait();
+  ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
+  const std::string whole = read_file(run_folder(work / "out") / "journal.jsonl");
+  // Every byte of the last three lines, and some hundred places before.
+  std::vector<std::size_t> cuts;
+  for (std::size_t cut = whole.size() - 600; cut < whole.size(); cut += 25) cuts.push_back(cut);
+  cuts.push_back(whole.size() - 1);
+  for (std::size_t cut = 0; cut < whole.size() - 600; cut += whole.size() / 20) cuts.push_back(cut);
+  for (const std::size_t cut : cuts) {
+    write_file(work / "cut.jsonl", whole.substr(0, cut));
+    const Finished report = assay({"report", work / "cut.jsonl"});
+    if (report.exit_code == 0) {
+      EXPECT_EQ(nlohmann::json::parse(report.out)["verdict"], "ABORTED") << cut;
+    } else {
+      EXPECT_EQ(report.exit_code, 2) << cut << report.err;
+    }
+  }
+}
+
+TEST(BrokenRun, interruptedEndsInOrderWithExitCode130) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const TemporaryFolder work;
+    Program run(run_arguments(work / "out", long_plan(work)));
+    ASSERT_TRUE(eventually(60, [&] { return journal_has(work / "out", "assay.progress"); }));
+    run.kill(signal);
+    const Finished done = run.wait();
+    EXPECT_EQ(done.exit_code, 130) << done.out << done.err;
+    const auto report = read_json(run_folder(work / "out") / "report.json");
+    EXPECT_EQ(report["verdict"], "ABORTED");
+    EXPECT_EQ(report["journal"]["ended"], true);
+  }
+}
+
+TEST(BrokenRun, thisMachineWithoutTheBoardsPartsIsIncomplete) {
+  const TemporaryFolder work;
+  const Finished run = assay({"run", "--board", "generic-linux", "--plan",
+                              ASSAY_SOURCE "/tests/data/plan-small.json", "--headless", "--serial",
+                              "bench-1", "--out", work / "out"});
+  EXPECT_EQ(run.exit_code, 3) << run.out << run.err;
+  const auto report = read_json(run_folder(work / "out") / "report.json");
+  EXPECT_EQ(report["verdict"], "INCOMPLETE");
+  const auto uart = step_of(report, "firmware.query");
+  EXPECT_EQ(uart["verdict"], "SKIP");
+  EXPECT_THAT(uart["skip_reason"].get<std::string>(), HasSubstr("UART"));
+  EXPECT_EQ(step_of(report, "memory.pattern")["verdict"], "PASS");
+  EXPECT_EQ(step_of(report, "memory.fragmentation")["verdict"], "PASS");
+  EXPECT_EQ(step_of(report, "workload.dense")["verdict"], "PASS");
+}
+
+TEST(BrokenRun, watchFollowsARunOfAnotherProcessToItsEnd) {
+  const TemporaryFolder work;
+  Program run(run_arguments(work / "out", ASSAY_SOURCE "/tests/data/plan-small.json"));
+  ASSERT_TRUE(eventually(60, [&] { return journal_has(work / "out", "testRunStart"); }));
+  const Finished watched = assay({"watch", run_folder(work / "out") / "journal.jsonl"});
+  EXPECT_EQ(run.wait().exit_code, 0);
+  EXPECT_EQ(watched.exit_code, 0) << watched.out << watched.err;
+  EXPECT_THAT(watched.out, HasSubstr("workload.dense"));
+  const std::string last = watched.out.substr(watched.out.rfind('\n', watched.out.size() - 2) + 1);
+  EXPECT_TRUE(last.starts_with("PASS")) << last;
+}
+
+TEST(WrongUse, moreMemoryThanThereIsSaysWhatCanBeHad) {
+  const Finished run = assay({"mem", "--pattern", "0xAAAAAAAA", "--size", "64T", "--iter", "1"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, MatchesRegex("assay: memory.test: size: 65536.0 GiB asked for; this machine "
+                                    "can spare [0-9.]+ [GM]iB now; .*available.*\n"));
+}
+
+TEST(WrongUse, oneClearLineAndExitCode2) {
+  const TemporaryFolder work;
+  const struct {
+    std::vector<std::string> arguments;
+    const char* says;
+  } cases[] = {
+      {{"run", "--board", "no-such-board"}, "no board \"no-such-board\".*generic-linux, m6-mini"},
+      {{"run", "--virtual", "--plan", "no-such-plan"}, "no plan \"no-such-plan\".*quick"},
+      {{"run", "--virtual", "--fault", "no-such-fault"}, "no fault \"no-such-fault\".*pcie-x1"},
+      {{"run", "--board", "generic-linux", "--fault", "pcie-x1"}, "only a virtual board"},
+      {{"run", "--virtual", "--serial", "XYZ", "--out", work / "out"}, "\"XYZ\" is not a serial"},
+      {{"run", "--board", "m6-mini", "--out", work / "out"}, "does not know its serial"},
+      {{"mem", "--pattern", "AAAA", "--size", "1M"}, "\"AAAA\" is not a pattern"},
+      {{"mem", "--size", "lots"}, "\"lots\" is not a size"},
+      {{"mem", "--size", "1M", "--iter", "x"}, "\"x\" is not a whole number"},
+      {{"workload", "--model", "gpt-9"}, "gpt-9"},
+      {{"report", work / "missing.jsonl"}, "missing.jsonl"},
+      {{"report", work.path()}, "is a folder"},
+      {{"boards", "show", "x"}, "no board \"x\""},
+  };
+  for (const auto& c : cases) {
+    const Finished run = assay(c.arguments);
+    const bool missing_file = c.arguments[0] == "report" && c.arguments[1] == work / "missing.jsonl";
+    EXPECT_EQ(run.exit_code, missing_file ? 3 : 2) << c.says << run.err;
+    EXPECT_THAT(run.err, MatchesRegex("assay: [^\n]*" + std::string(c.says) + "[^\n]*\n"));
+    EXPECT_EQ(run.out, "");
+  }
+  EXPECT_FALSE(std::filesystem::exists(work / "out"));
+}
+
+TEST(WrongUse, aBadPlanOrProfileIsRefusedWithItsPlace) {
+  const TemporaryFolder work;
+  write_file(work / "plan.json", "{ \"schema\": \"assay/plan/1\", \"id\": \"x\",\n"
+                                 "  \"steps\": [ { \"id\": \"a\", \"use\": \"pcie.link\",\n"
+                                 "    \"tiemout\": \"30s\" } ] }\n");
+  const Finished plan = assay({"plans", "validate", work / "plan.json"});
+  EXPECT_EQ(plan.exit_code, 2);
+  EXPECT_THAT(plan.err, HasSubstr("plan.json:3:5: unknown key \"tiemout\": expected one of "));
+  const Finished run = assay({"run", "--virtual", "--plan", work / "plan.json"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.err, plan.err);
+  write_file(work / "board.json", "{ \"schema\": \"assay/board/1\", \"id\": 7 }");
+  const Finished board = assay({"boards", "validate", work / "board.json"});
+  EXPECT_EQ(board.exit_code, 2);
+  EXPECT_THAT(board.err, HasSubstr("board.json:1:30: \"id\": expected text, found number 7"));
+}
+
+TEST(WrongUse, everyCommandHasHelpWithAnExample) {
+  for (const char* command : {"run", "watch", "report", "boards", "plans", "mem", "pcie", "thermal",
+                              "frag", "fw", "workload"}) {
+    const Finished help = assay({command, "--help"});
+    EXPECT_EQ(help.exit_code, 0) << command;
+    EXPECT_THAT(help.out, HasSubstr(std::string("assay ") + command)) << command;
+  }
+}
+
+TEST(BrokenRun, aFolderThatCannotBeWrittenIsNoVerdict) {
+  const TemporaryFolder work;
+  write_file(work / "file", "in the way");
+  const Finished run = assay({"run", "--virtual", "--headless", "--out", work / "file/out"});
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.err, HasSubstr("cannot create folder"));
+}
+
+}  // namespace
+}  // namespace assay::test

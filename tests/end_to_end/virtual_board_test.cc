@@ -1,0 +1,155 @@
+// The factory plan, made small, on the virtual board: healthy, and with each fault.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/end_to_end/run_files.h"
+#include "tests/support/program.h"
+
+namespace assay::test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAreArray;
+
+TEST(VirtualBoard, healthyOnePassesAndLeavesJournalAndReport) {
+  const TemporaryFolder out;
+  const Finished run = assay({"run", "--virtual", "--board", "m6-mini", "--plan", "quick",
+                              "--headless", "--operator", "0231", "--out", out.path()});
+  ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
+  // The verdict is the last line.
+  const std::string last = run.out.substr(run.out.rfind('\n', run.out.size() - 2) + 1);
+  EXPECT_TRUE(last.starts_with("PASS")) << last;
+
+  const auto folder = run_folder(out.path());
+  EXPECT_TRUE(folder.filename().string().starts_with("M6-2026-004417-"));
+  const auto report = read_json(folder / "report.json");
+  EXPECT_EQ(report["verdict"], "PASS");
+  EXPECT_EQ(report["operator"], "0231");
+  EXPECT_EQ(report["plan"]["reduced_from"], "fat");
+  EXPECT_THAT(codes(report["findings"]), IsEmpty());
+  for (const auto& step : report["steps"]) EXPECT_EQ(step["verdict"], "PASS") << step["id"];
+  EXPECT_EQ(named(step_of(report, "firmware.query")["measurements"], "version")["value"], "2.3.1");
+
+  // The story of the board: 27B asks for one mapping, is refused, and loads after the pool was
+  // flushed and defragmented; the MoE model never had the trouble.
+  EXPECT_THAT(codes(report["observations"]), Contains("NPU_DMA_MAP_ERROR"));
+  for (const auto& o : report["observations"]) {
+    if (o["code"] != "NPU_DMA_MAP_ERROR") continue;
+    EXPECT_EQ(o["step"], "workload.dense");
+    EXPECT_THAT(o["evidence"][0].get<std::string>(),
+                ::testing::MatchesRegex("npu_dma_map_error: cannot map 213[0-9]+ bytes"));
+    EXPECT_FALSE(o["likely"].empty());
+    EXPECT_FALSE(o["remedy"].empty());
+  }
+  const auto dense = step_of(report, "workload.dense");
+  EXPECT_GT(named(dense["measurements"], "largest_free_block")["value"],
+            named(dense["measurements"], "mapped_bytes")["value"]);
+  EXPECT_GT(named(dense["measurements"], "mapped_bytes")["value"], 21'200'000'000);
+
+  // Observed while it ran.
+  for (const char* id : {"workload.moe", "workload.dense"}) {
+    for (const char* name : {"temperature", "frequency", "largest_free_block", "corrected_errors"}) {
+      EXPECT_GE(named(step_of(report, id)["series"], name)["samples"], 2) << id << " " << name;
+    }
+  }
+  EXPECT_FALSE(named(step_of(report, "workload.moe")["measurements"], "experts_used").is_null());
+
+  // The report is a function of the journal and of nothing else.
+  const Finished again = assay({"report", folder / "journal.jsonl", "--format", "json"});
+  EXPECT_EQ(again.exit_code, 0);
+  EXPECT_EQ(again.out, read_file(folder / "report.json"));
+
+  const Finished valid = Program({"/usr/bin/python3", ASSAY_SOURCE "/tests/end_to_end/validate_journal.py",
+                                  ASSAY_SOURCE "/reports/schema/ocp", folder / "journal.jsonl"})
+                             .wait();
+  EXPECT_EQ(valid.exit_code, 0) << valid.out << valid.err;
+}
+
+struct FaultCase {
+  const char* fault;
+  std::vector<std::string> failed_steps;
+  std::vector<std::string> codes;
+};
+
+class Fault : public ::testing::TestWithParam<FaultCase> {};
+
+TEST_P(Fault, failsTheRightStepWithItsFindingAndNoOther) {
+  const FaultCase& expected = GetParam();
+  const TemporaryFolder out;
+  const Finished run = assay({"run", "--virtual", "--plan", "quick", "--headless", "--fault",
+                              expected.fault, "--out", out.path()});
+  ASSERT_EQ(run.exit_code, 1) << run.out << run.err;
+  const auto folder = run_folder(out.path());
+  const auto report = read_json(folder / "report.json");
+  EXPECT_EQ(report["verdict"], "FAIL");
+  EXPECT_THAT(report["virtual"]["faults"], ElementsAre(expected.fault));
+  std::vector<std::string> failed;
+  for (const auto& step : report["steps"]) {
+    if (step["verdict"] != "PASS") failed.push_back(step["id"]);
+  }
+  EXPECT_EQ(failed, expected.failed_steps);
+  EXPECT_EQ(codes(report["findings"]), expected.codes);
+  for (const auto& finding : report["findings"]) {
+    EXPECT_FALSE(finding["message"].get<std::string>().empty());
+    EXPECT_FALSE(finding["evidence"].empty());
+    EXPECT_FALSE(finding["likely"].empty());
+    EXPECT_FALSE(finding["remedy"].empty());
+  }
+  const Finished valid = Program({"/usr/bin/python3", ASSAY_SOURCE "/tests/end_to_end/validate_journal.py",
+                                  ASSAY_SOURCE "/reports/schema/ocp", folder / "journal.jsonl"})
+                             .wait();
+  EXPECT_EQ(valid.exit_code, 0) << valid.out << valid.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    VirtualBoard, Fault,
+    ::testing::Values(
+        // Old firmware has no large-page mapping: the 27B model cannot be loaded either.
+        FaultCase{"fw-old",
+                  {"firmware.query", "workload.dense"},
+                  {"FIRMWARE_OUTDATED", "NPU_POOL_FRAGMENTED"}},
+        FaultCase{"fw-silent", {"firmware.query"}, {"UART_NO_ANSWER"}},
+        FaultCase{"fw-garbage", {"firmware.query"}, {"UART_GARBLED"}},
+        FaultCase{"mem-stuck", {"memory.pattern"}, {"MEM_CORRUPTION_ERR"}},
+        FaultCase{"pcie-x1", {"pcie.link"}, {"PCIE_LINK_DEGRADED"}},
+        FaultCase{"pcie-gen1", {"pcie.link"}, {"PCIE_LINK_DEGRADED"}},
+        FaultCase{"thermal-gap", {"workload.dense"}, {"THERMAL_THROTTLE"}},
+        FaultCase{"fragmented", {"workload.dense"}, {"NPU_POOL_FRAGMENTED"}}),
+    [](const auto& info) {
+      std::string name = info.param.fault;
+      for (char& c : name) c = c == '-' ? '_' : c;
+      return name;
+    });
+
+TEST(VirtualBoard, stuckBitIsRecordedWithAddressExpectedActualAndMask) {
+  const TemporaryFolder out;
+  const Finished run = assay({"mem", "--virtual", "--fault", "mem-stuck", "--pattern", "0x55555555",
+                              "--pattern", "0xAAAAAAAA", "--size", "64MiB", "--iter", "2", "--out",
+                              out.path()});
+  EXPECT_EQ(run.exit_code, 1) << run.out << run.err;
+  int mismatches = 0;
+  for (const auto& event : read_journal(out / "journal.jsonl")) {
+    if (!event.contains("testStepArtifact")) continue;
+    const auto& artifact = event["testStepArtifact"];
+    if (!artifact.contains("extension") ||
+        artifact["extension"]["name"] != "assay.memory.mismatch") {
+      continue;
+    }
+    ++mismatches;
+    const auto& m = artifact["extension"]["content"];
+    const auto hex = [&](const char* key) { return std::stoull(m[key].get<std::string>(), nullptr, 16); };
+    EXPECT_EQ(hex("mask"), std::uint64_t{0x04} << 24);
+    EXPECT_EQ(hex("expected") ^ hex("actual"), hex("mask"));
+    // The bit is stuck at 1: only the pattern that writes a 0 there sees it.
+    EXPECT_EQ(hex("expected"), 0xAAAAAAAAAAAAAAAA);
+    EXPECT_EQ(m["offset"], (64 << 20) / 8 * 5);
+    EXPECT_GT(hex("address"), 0);
+  }
+  EXPECT_EQ(mismatches, 2);
+}
+
+}  // namespace
+}  // namespace assay::test
