@@ -78,7 +78,7 @@ TEST(BrokenRun, interruptedEndsInOrderWithExitCode130) {
     ASSERT_TRUE(eventually(60, [&] { return journal_has(work / "out", "assay.progress"); }));
     run.kill(signal);
     const Finished done = run.wait();
-    EXPECT_EQ(done.exit_code, 130) << done.out << done.err;
+    ASSERT_EQ(done.exit_code, 130) << done.out << done.err;
     const auto report = read_json(run_folder(work / "out") / "report.json");
     EXPECT_EQ(report["verdict"], "ABORTED");
     EXPECT_EQ(report["journal"]["ended"], true);

@@ -118,8 +118,8 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"pcie-gen1", {"pcie.link"}, {"PCIE_LINK_DEGRADED"}},
         FaultCase{"thermal-gap", {"workload.dense"}, {"THERMAL_THROTTLE"}},
         FaultCase{"fragmented", {"workload.dense"}, {"NPU_POOL_FRAGMENTED"}}),
-    [](const auto& info) {
-      std::string name = info.param.fault;
+    [](const auto& instance) {
+      std::string name = instance.param.fault;
       for (char& c : name) c = c == '-' ? '_' : c;
       return name;
     });
