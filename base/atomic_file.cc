@@ -41,7 +41,8 @@ Result<> write_file_atomically(const std::string& path, std::string_view content
   }
   if (durability == Durability::synced) {
     const std::string folder = std::filesystem::path(path).parent_path().string();
-    const UniqueFd dir(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const UniqueFd dir(
+        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!dir || fsync(dir.get()) != 0) return fail_errno(errno, "cannot sync the folder", folder);
   }
   return {};

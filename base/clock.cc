@@ -53,9 +53,8 @@ std::int64_t parse_timestamp(const std::string& text) {
       utc.tm_min > 59 || utc.tm_sec < 0 || utc.tm_sec > 60) {
     return -1;
   }
-  const std::int64_t seconds =
-      sys_days{day}.time_since_epoch().count() * std::int64_t{86400} + utc.tm_hour * 3600 +
-      utc.tm_min * 60 + utc.tm_sec;
+  const std::int64_t seconds = sys_days{day}.time_since_epoch().count() * std::int64_t{86400} +
+                               utc.tm_hour * 3600 + utc.tm_min * 60 + utc.tm_sec;
   return seconds * ns_per_s + fraction;
 }
 

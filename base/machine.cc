@@ -91,7 +91,9 @@ Result<std::vector<std::string>> Machine::list(const std::string& path) const {
   return names;
 }
 
-bool Machine::exists(const std::string& path) const { return open(path, O_PATH).has_value(); }
+bool Machine::exists(const std::string& path) const {
+  return open(path, O_PATH).has_value();
+}
 
 std::string Machine::host_path(const std::string& path) const {
   return root_ == "/" ? path : root_ + path;

@@ -1,4 +1,5 @@
-// Semantic versions (semver.org 2.0.0, section 11): 2.1.4-rc3 < 2.1.4-rc10 < 2.1.4 < 2.3.1 < 2.10.0.
+// Semantic versions (semver.org 2.0.0, section 11): 2.1.4-rc3 < 2.1.4-rc10 < 2.1.4 < 2.3.1
+// < 2.10.0.
 #pragma once
 
 #include <compare>

@@ -34,8 +34,9 @@ std::string clean(std::string_view bytes, bool escape_controls) {
     const std::size_t length = sequence_length(bytes);
     const auto first = static_cast<std::uint8_t>(bytes[0]);
     // C0, DEL, and C1 (U+0080..U+009F, which some terminals obey).
-    const bool control = first < 0x20 || first == 0x7F ||
-                         (length == 2 && first == 0xC2 && static_cast<std::uint8_t>(bytes[1]) < 0xA0);
+    const bool control =
+        first < 0x20 || first == 0x7F ||
+        (length == 2 && first == 0xC2 && static_cast<std::uint8_t>(bytes[1]) < 0xA0);
     if (length == 0) {
       text += "\xEF\xBF\xBD";
       bytes.remove_prefix(1);
@@ -53,7 +54,11 @@ std::string clean(std::string_view bytes, bool escape_controls) {
 
 }  // namespace
 
-std::string to_valid_utf8(std::string_view bytes) { return clean(bytes, false); }
-std::string to_printable(std::string_view bytes) { return clean(bytes, true); }
+std::string to_valid_utf8(std::string_view bytes) {
+  return clean(bytes, false);
+}
+std::string to_printable(std::string_view bytes) {
+  return clean(bytes, true);
+}
 
 }  // namespace assay

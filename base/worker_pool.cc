@@ -42,7 +42,9 @@ void relax() {
 
 }  // namespace
 
-unsigned usable_processors() { return static_cast<unsigned>(processors().size()); }
+unsigned usable_processors() {
+  return static_cast<unsigned>(processors().size());
+}
 
 WorkerPool::WorkerPool(unsigned threads) {
   const std::vector<int> cpus = processors();

@@ -14,8 +14,9 @@ namespace assay::probes {
 
 std::span<const Probe> catalog() {
   static const std::vector<Probe> probes = {
-      firmware_query_probe(), memory_test_probe(),   pcie_link_probe(),      pcie_aer_probe(),
-      thermal_read_probe(),   thermal_sample_probe(), fragmentation_probe(), workload_generate_probe(),
+      firmware_query_probe(), memory_test_probe(),       pcie_link_probe(),
+      pcie_aer_probe(),       thermal_read_probe(),      thermal_sample_probe(),
+      fragmentation_probe(),  workload_generate_probe(),
   };
   return probes;
 }

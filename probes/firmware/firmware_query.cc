@@ -19,11 +19,12 @@ Result<std::string> choose_port(const Bench& bench) {
   if (found->size() == 1) return found->front().path;
   std::string paths;
   for (const auto& port : *found) paths += (paths.empty() ? "" : ", ") + port.path;
-  return fail(ErrorKind::unavailable,
-              paths.empty() ? "no serial port of this machine has the board's USB id"
-                            : "several serial ports could be the board's: " + paths,
-              {}, paths.empty() ? "plug the adapter in, or name the port with --port"
-                                : "name one with --port");
+  return fail(
+      ErrorKind::unavailable,
+      paths.empty() ? "no serial port of this machine has the board's USB id"
+                    : "several serial ports could be the board's: " + paths,
+      {},
+      paths.empty() ? "plug the adapter in, or name the port with --port" : "name one with --port");
 }
 
 void report_no_version(reports::StepRecorder& recorder, const Error& error,
@@ -68,18 +69,18 @@ Result<> run_firmware_query(StepContext& context) {
   std::vector<reports::Validator> limits;
   const auto& firmware = bench.board.firmware;
   if (firmware) {
-    limits.push_back(reports::make_validator(Comparison::greater_or_equal,
-                                             firmware->minimum.text(), "", true));
+    limits.push_back(
+        reports::make_validator(Comparison::greater_or_equal, firmware->minimum.text(), "", true));
   }
   recorder.measure("version", version->text, "", std::move(limits));
   if (firmware && version->version < firmware->minimum) {
-    recorder.finding({.code = "FIRMWARE_OUTDATED",
-                      .message = fmt::format("The firmware is {}; the board needs {} or later.",
-                                             version->text, firmware->minimum.text()),
-                      .where = *port,
-                      .evidence = {fmt::format("{}: FW_VER:{}", bench.board.uart->query,
-                                               version->text)},
-                      .remedy = {"flash " + firmware->image + ", then run the plan again"}});
+    recorder.finding(
+        {.code = "FIRMWARE_OUTDATED",
+         .message = fmt::format("The firmware is {}; the board needs {} or later.", version->text,
+                                firmware->minimum.text()),
+         .where = *port,
+         .evidence = {fmt::format("{}: FW_VER:{}", bench.board.uart->query, version->text)},
+         .remedy = {"flash " + firmware->image + ", then run the plan again"}});
   }
   return {};
 }

@@ -43,8 +43,7 @@ Result<> run_fragmentation(StepContext& context) {
     zones.push_back({{"node", zone.node}, {"zone", zone.zone}, {"blocks", zone.blocks}});
   }
   context.recorder.extension("assay.buddyinfo", {{"page_bytes", page}, {"zones", zones}});
-  context.recorder.headline(
-      fmt::format("order {} {}", info->largest_order(), format_gib(largest)));
+  context.recorder.headline(fmt::format("order {} {}", info->largest_order(), format_gib(largest)));
   return {};
 }
 
@@ -55,8 +54,8 @@ class FragmentationMonitor final : public Monitor {
         page_(page_bytes(context.bench.board)),
         largest_(context.recorder.series("largest_free_block", "By",
                                          context.limits_for("largest_free_block"))),
-        unusable_(context.recorder.series("unusable_index", "1",
-                                          context.limits_for("unusable_index"))) {}
+        unusable_(
+            context.recorder.series("unusable_index", "1", context.limits_for("unusable_index"))) {}
 
   Result<> sample() override {
     const auto info = read_buddyinfo(machine_);

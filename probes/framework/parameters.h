@@ -13,8 +13,8 @@ namespace assay::probes {
 enum class ParameterType {
   text,
   text_list,
-  size,    // bytes, or the word "available"
-  count,   // an integer of at least 1
+  size,   // bytes, or the word "available"
+  count,  // an integer of at least 1
 };
 
 struct ParameterSpec {

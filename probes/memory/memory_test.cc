@@ -68,8 +68,7 @@ class PatternTest {
     std::atomic<bool> whole{true};
     const std::int64_t start = monotonic_ns();
     context_.bench.workers.run([&](unsigned worker) {
-      const Share share =
-          share_of(all.size(), worker, context_.bench.workers.size(), cache_line);
+      const Share share = share_of(all.size(), worker, context_.bench.workers.size(), cache_line);
       for (std::size_t at = share.first; at < share.last; at += chunk_bytes) {
         if (context_.cancelled()) {
           whole = false;
@@ -100,9 +99,10 @@ class PatternTest {
                                  {"test", name},
                                  {"iteration", iteration}});
     if (evidence_.size() < 8) {
-      evidence_.push_back(fmt::format("address {:#018x}: expected {:#018x}, found {:#018x}, bits "
-                                      "{:#018x} ({}, iteration {})",
-                                      address, expected, actual, mask, name, iteration));
+      evidence_.push_back(
+          fmt::format("address {:#018x}: expected {:#018x}, found {:#018x}, bits "
+                      "{:#018x} ({}, iteration {})",
+                      address, expected, actual, mask, name, iteration));
     }
   }
 
@@ -176,11 +176,12 @@ Result<> run_memory_test(StepContext& context) {
     for (const std::string& name : tests) {
       const auto pattern = parse_pattern(name);
       if (!pattern) return std::unexpected(pattern.error());
-      test.describe(fmt::format("{}  iteration {}/{}  errors {}", name, iteration, iterations,
-                                errors));
+      test.describe(
+          fmt::format("{}  iteration {}/{}  errors {}", name, iteration, iterations, errors));
       const Pass filled = test.fill(*pattern);
       context.bench.ram.settle(region->bytes());
-      const Pass verified = filled.whole ? test.verify(*pattern, name, iteration) : Pass{.whole = false};
+      const Pass verified =
+          filled.whole ? test.verify(*pattern, name, iteration) : Pass{.whole = false};
       errors += verified.errors;
       if (!filled.whole || !verified.whole) break;
       fill_ns += filled.elapsed_ns;
@@ -199,7 +200,8 @@ Result<> run_memory_test(StepContext& context) {
     recorder.measure("fill_bandwidth", moved / static_cast<double>(fill_ns), "GBy/s");
     recorder.measure("verify_bandwidth", moved / static_cast<double>(verify_ns), "GBy/s");
     recorder.measure("bandwidth", 2 * moved / static_cast<double>(fill_ns + verify_ns), "GBy/s");
-    recorder.headline(fmt::format("{:.1f} GB/s {}", 2 * moved / static_cast<double>(fill_ns + verify_ns),
+    recorder.headline(fmt::format("{:.1f} GB/s {}",
+                                  2 * moved / static_cast<double>(fill_ns + verify_ns),
                                   format_gib(region->bytes().size())));
   }
   if (errors > 0) {

@@ -2,8 +2,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "probes/memory/pattern_kernel.cc"
-#include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -74,7 +74,9 @@ std::uint64_t verify(const std::byte* HWY_RESTRICT bytes, std::size_t size, std:
   return wrong;
 }
 
-const char* target() { return hwy::TargetName(HWY_TARGET); }
+const char* target() {
+  return hwy::TargetName(HWY_TARGET);
+}
 
 }  // namespace assay::probes::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -92,11 +94,13 @@ void fill_pattern(std::span<std::byte> buffer, std::uint64_t pattern) {
 
 std::uint64_t verify_pattern(std::span<const std::byte> buffer, std::uint64_t pattern,
                              std::vector<Mismatch>& mismatches, std::size_t max_reported) {
-  return HWY_DYNAMIC_DISPATCH(verify)
-  (buffer.data(), buffer.size(), pattern, mismatches, max_reported);
+  return HWY_DYNAMIC_DISPATCH(verify)(buffer.data(), buffer.size(), pattern, mismatches,
+                                      max_reported);
 }
 
-const char* pattern_kernel_target() { return HWY_DYNAMIC_DISPATCH(target)(); }
+const char* pattern_kernel_target() {
+  return HWY_DYNAMIC_DISPATCH(target)();
+}
 
 }  // namespace assay::probes
 #endif

@@ -47,10 +47,10 @@ Result<RamRegion> RamRegion::allocate(std::size_t bytes) {
     const std::size_t length = std::min(piece, size - at);
     if (madvise(region.data_ + at, length, MADV_POPULATE_WRITE) == 0) continue;
     if (errno != EINVAL) {
-      return fail(ErrorKind::exhausted,
-                  fmt::format("the kernel gave {} of {} of memory", format_gib(at),
-                              format_gib(size)),
-                  {}, "ask for less with --size");
+      return fail(
+          ErrorKind::exhausted,
+          fmt::format("the kernel gave {} of {} of memory", format_gib(at), format_gib(size)), {},
+          "ask for less with --size");
     }
     // Kernels before 5.14 cannot populate: touch.
     for (std::size_t i = 0; i < length; i += page) {
@@ -97,7 +97,11 @@ Result<std::uint64_t> total_memory(const Machine& machine) {
 }
 
 // The RAM under test is always this machine's, also when the board beside it is a virtual one.
-Result<std::uint64_t> Ram::available() const { return available_memory(Machine("/")); }
-Result<std::uint64_t> Ram::total() const { return total_memory(Machine("/")); }
+Result<std::uint64_t> Ram::available() const {
+  return available_memory(Machine("/"));
+}
+Result<std::uint64_t> Ram::total() const {
+  return total_memory(Machine("/"));
+}
 
 }  // namespace assay::probes

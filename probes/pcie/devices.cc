@@ -20,7 +20,9 @@ std::optional<std::uint8_t> bus_of(const std::string& address) {
   return static_cast<std::uint8_t>(bus);
 }
 
-std::string domain_of(const std::string& address) { return address.substr(0, address.find(':')); }
+std::string domain_of(const std::string& address) {
+  return address.substr(0, address.find(':'));
+}
 
 }  // namespace
 
@@ -29,8 +31,8 @@ Result<std::vector<PciFunction>> read_pci_functions(const Machine& machine) {
   if (!names) return std::unexpected(names.error());
   std::vector<PciFunction> functions;
   for (const std::string& name : *names) {
-    const auto config = machine.read(std::string(devices_folder) + "/" + name + "/config",
-                                     extended_config_bytes);
+    const auto config =
+        machine.read(std::string(devices_folder) + "/" + name + "/config", extended_config_bytes);
     if (!config) continue;
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(config->data());
     if (auto function = decode_config_space({bytes, config->size()}, name)) {

@@ -12,7 +12,9 @@ namespace {
 
 using reports::Comparison;
 
-double bandwidth(double speed_gts, int width) { return lane_bandwidth_gbps(speed_gts) * width; }
+double bandwidth(double speed_gts, int width) {
+  return lane_bandwidth_gbps(speed_gts) * width;
+}
 
 std::string describe(double speed_gts, int width) {
   return fmt::format("{:.1f} GT/s x{}", speed_gts, width);
@@ -30,8 +32,8 @@ std::vector<std::string> evidence_of(const PciFunction& function, const PciFunct
                                    describe(port->link->max_speed_gts, port->link->max_width)));
   }
   if (port != nullptr && port->slot_power_limit_w) {
-    evidence.push_back(
-        fmt::format("port {}: SltCap power limit {:g} W", port->address, *port->slot_power_limit_w));
+    evidence.push_back(fmt::format("port {}: SltCap power limit {:g} W", port->address,
+                                   *port->slot_power_limit_w));
   }
   return evidence;
 }
@@ -54,18 +56,18 @@ void judge(reports::StepRecorder& recorder, const PcieProfile& want,
 
   reports::Finding finding{
       .code = "PCIE_LINK_DEGRADED",
-      .message = fmt::format(
-          "{} {} runs at {}; the board needs {} ({:.2f} of {:.2f} GB/s each way).", want.name,
-          function.address, describe(link.speed_gts, link.width),
-          describe(want.speed_gts, want.width), bandwidth(link.speed_gts, link.width),
-          bandwidth(want.speed_gts, want.width)),
+      .message =
+          fmt::format("{} {} runs at {}; the board needs {} ({:.2f} of {:.2f} GB/s each way).",
+                      want.name, function.address, describe(link.speed_gts, link.width),
+                      describe(want.speed_gts, want.width), bandwidth(link.speed_gts, link.width),
+                      bandwidth(want.speed_gts, want.width)),
       .evidence = evidence_of(function, port)};
   finding.where = function.address;
   if (port != nullptr && port->link) {
-    finding.where = fmt::format(
-        "port {} can do {}, {} can do {}: the hop between them trained low", port->address,
-        describe(port->link->max_speed_gts, port->link->max_width), want.name,
-        describe(link.max_speed_gts, link.max_width));
+    finding.where =
+        fmt::format("port {} can do {}, {} can do {}: the hop between them trained low",
+                    port->address, describe(port->link->max_speed_gts, port->link->max_width),
+                    want.name, describe(link.max_speed_gts, link.max_width));
   }
   if (port != nullptr && port->slot_power_limit_w && want.peak_power_w &&
       *port->slot_power_limit_w < *want.peak_power_w) {
@@ -155,8 +157,8 @@ class AerMonitor final : public Monitor {
   AerMonitor(const MonitorContext& context, std::vector<std::string> files)
       : machine_(context.bench.machine), files_(std::move(files)) {
     start_ = total();
-    series_ = context.recorder.series("corrected_errors", "1",
-                                      context.limits_for("corrected_errors"));
+    series_ =
+        context.recorder.series("corrected_errors", "1", context.limits_for("corrected_errors"));
   }
 
   Result<> sample() override {
@@ -170,9 +172,8 @@ class AerMonitor final : public Monitor {
     const std::size_t at = text.find(name);
     if (at == std::string::npos) return std::nullopt;
     std::int64_t value = 0;
-    for (std::size_t i = at + name.size(); i < text.size() && text[i] >= '0' && text[i] <= '9' &&
-                                           value < 1'000'000'000'000;
-         ++i) {
+    for (std::size_t i = at + name.size();
+         i < text.size() && text[i] >= '0' && text[i] <= '9' && value < 1'000'000'000'000; ++i) {
       value = value * 10 + (text[i] - '0');
     }
     return value;
@@ -196,7 +197,8 @@ class AerMonitor final : public Monitor {
 Result<std::unique_ptr<Monitor>> make_aer_monitor(const MonitorContext& context) {
   constexpr const char* folder = "/sys/bus/pci/devices";
   std::vector<std::string> files;
-  for (const std::string& name : context.bench.machine.list(folder).value_or(std::vector<std::string>())) {
+  for (const std::string& name :
+       context.bench.machine.list(folder).value_or(std::vector<std::string>())) {
     std::string file = std::string(folder) + "/" + name + "/aer_dev_correctable";
     if (context.bench.machine.exists(file)) files.push_back(std::move(file));
   }

@@ -17,15 +17,18 @@ constexpr const char* zones_folder = "/sys/class/thermal";
 constexpr std::int64_t plausible_min_mc = -40'000;
 constexpr std::int64_t plausible_max_mc = 127'000;
 
-bool is_plausible(std::int64_t mc) { return mc >= plausible_min_mc && mc <= plausible_max_mc; }
-double celsius(std::int64_t mc) { return static_cast<double>(mc) / 1000; }
+bool is_plausible(std::int64_t mc) {
+  return mc >= plausible_min_mc && mc <= plausible_max_mc;
+}
+double celsius(std::int64_t mc) {
+  return static_cast<double>(mc) / 1000;
+}
 
 std::string temperature_file(const std::string& zone) {
   return std::string(zones_folder) + "/" + zone + "/temp";
 }
 
-void report_implausible(reports::StepRecorder& recorder, const std::string& zone,
-                        std::int64_t mc) {
+void report_implausible(reports::StepRecorder& recorder, const std::string& zone, std::int64_t mc) {
   recorder.finding({.code = "THERMAL_SENSOR_IMPLAUSIBLE",
                     .message = fmt::format("{} reads {:.1f} C.", zone, celsius(mc)),
                     .where = zone,
@@ -35,8 +38,8 @@ void report_implausible(reports::StepRecorder& recorder, const std::string& zone
 std::vector<reports::Validator> temperature_limits(const BoardProfile& board,
                                                    const std::string& zone) {
   if (!board.thermal || board.thermal->zone != zone) return {};
-  return {reports::make_validator(Comparison::less_or_equal, celsius(board.thermal->limit_mc),
-                                  "Cel")};
+  return {
+      reports::make_validator(Comparison::less_or_equal, celsius(board.thermal->limit_mc), "Cel")};
 }
 
 Result<> run_thermal_read(StepContext& context) {
@@ -68,10 +71,9 @@ Result<> run_thermal_read(StepContext& context) {
       continue;
     }
     const auto type = machine.read_line(std::string(zones_folder) + "/" + zone + "/type");
-    const bool within =
-        context.recorder.measure("temperature", celsius(*mc), "Cel",
-                                 temperature_limits(context.bench.board, zone),
-                                 type && !type->empty() ? zone + " " + *type : zone);
+    const bool within = context.recorder.measure(
+        "temperature", celsius(*mc), "Cel", temperature_limits(context.bench.board, zone),
+        type && !type->empty() ? zone + " " + *type : zone);
     if (!within && is_boards) {
       context.recorder.finding(
           {.code = "THERMAL_OVER_LIMIT",
@@ -99,8 +101,9 @@ class ThermalMonitor final : public Monitor {
     temperature_ = recorder_.series("temperature", "Cel", std::move(limits));
     if (!thermal_.frequency || !machine_.exists(thermal_.frequency->file)) return;
     auto frequency_limits = context.limits_for("frequency");
-    const double lowest = static_cast<double>(thermal_.frequency->nominal_hz -
-                                              thermal_.frequency->tolerance_hz) / 1e6;
+    const double lowest =
+        static_cast<double>(thermal_.frequency->nominal_hz - thermal_.frequency->tolerance_hz) /
+        1e6;
     frequency_limits.push_back(
         reports::make_validator(Comparison::greater_or_equal, lowest, "MHz"));
     frequency_ = recorder_.series("frequency", "MHz", std::move(frequency_limits));

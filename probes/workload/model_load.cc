@@ -17,8 +17,7 @@ Result<LoadedModel> try_load(StepContext& context, const runtime::Layout& layout
                              std::uint64_t seed) {
   return runtime::load(context.bench.npu, layout, seed, context.bench.workers, context.cancel,
                        [&](std::uint64_t done, std::uint64_t total) {
-                         context.recorder.progress(done, total,
-                                                   "weights of " + layout.shape.name);
+                         context.recorder.progress(done, total, "weights of " + layout.shape.name);
                        });
 }
 
@@ -29,10 +28,10 @@ std::uint64_t largest_request(const runtime::Layout& layout) {
 }
 
 std::vector<std::string> evidence_of(const Error& error, const PoolInfo& pool) {
-  return {error.what, fmt::format("pool: {} free of {}, largest_free_block {} ({} bytes)",
-                                  format_gb(pool.free_bytes), format_gb(pool.total_bytes),
-                                  format_gb(pool.largest_free_block_bytes),
-                                  pool.largest_free_block_bytes)};
+  return {error.what,
+          fmt::format("pool: {} free of {}, largest_free_block {} ({} bytes)",
+                      format_gb(pool.free_bytes), format_gb(pool.total_bytes),
+                      format_gb(pool.largest_free_block_bytes), pool.largest_free_block_bytes)};
 }
 
 // On a healthy board this is how things are, and there is a way out: no fault yet.
@@ -44,8 +43,7 @@ void report_refused(StepContext& context, const Error& error, const runtime::Lay
        .message = fmt::format("{} asks for one mapping of {}; the pool has {} free and its largest "
                               "block is {}.",
                               layout.shape.name, format_gb(largest_request(layout)),
-                              format_gb(pool.free_bytes),
-                              format_gb(pool.largest_free_block_bytes)),
+                              format_gb(pool.free_bytes), format_gb(pool.largest_free_block_bytes)),
        .where = "NPU memory pool",
        .evidence = evidence_of(error, pool)});
 }
@@ -70,9 +68,9 @@ Result<> make_room(StepContext& context) {
   if (auto flushed = npu.pool_flush(); !flushed) return flushed;
   if (auto joined = npu.pool_defragment(); !joined) return joined;
   const std::uint64_t largest = npu.pool_info().largest_free_block_bytes;
-  context.recorder.log(reports::Severity::info,
-                       fmt::format("pool flushed and defragmented: largest_free_block {}",
-                                   format_gb(largest)));
+  context.recorder.log(
+      reports::Severity::info,
+      fmt::format("pool flushed and defragmented: largest_free_block {}", format_gb(largest)));
   context.recorder.measure("largest_free_block", static_cast<std::int64_t>(largest), "By");
   return {};
 }

@@ -11,7 +11,7 @@
 namespace assay::probes {
 
 // Nothing inside the result: the board could not map the model, and the finding is recorded.
-Result<std::optional<runtime::LoadedModel>> load_model(StepContext& context,
-                                                       runtime::Layout layout, std::uint64_t seed);
+Result<std::optional<runtime::LoadedModel>> load_model(StepContext& context, runtime::Layout layout,
+                                                       std::uint64_t seed);
 
 }  // namespace assay::probes

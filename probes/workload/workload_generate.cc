@@ -13,7 +13,9 @@
 namespace assay::probes {
 namespace {
 
-double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+double seconds(std::int64_t ns) {
+  return static_cast<double>(ns) / 1e9;
+}
 
 Result<runtime::Layout> layout_of(const Parameters& parameters, std::uint64_t max_chunk_bytes) {
   const auto shape = runtime::find_shape(parameters.text("model"));
@@ -68,8 +70,7 @@ void record(StepContext& context, const runtime::Generation& generation) {
   for (const std::int64_t ns : generation.per_token_ns) decode_ns += ns;
   recorder.measure("first_token", seconds(generation.first_token_ns), "s");
   if (!generation.per_token_ns.empty()) {
-    const double rate =
-        static_cast<double>(generation.per_token_ns.size()) / seconds(decode_ns);
+    const double rate = static_cast<double>(generation.per_token_ns.size()) / seconds(decode_ns);
     recorder.measure("per_token_p50", seconds(runtime::percentile(generation.per_token_ns, 50)),
                      "s");
     const double p99 = seconds(runtime::percentile(generation.per_token_ns, 99));
@@ -103,15 +104,15 @@ Result<> run_workload(StepContext& context) {
   const Bench& bench = context.bench;
   auto layout = layout_of(context.parameters, bench.npu.max_chunk_bytes());
   if (!layout) return std::unexpected(layout.error());
-  context.recorder.extension(
-      "assay.model", {{"name", layout->shape.name},
-                      {"precision", layout->precision.name},
-                      {"parameters", layout->shape.parameters()},
-                      {"active_parameters", layout->shape.active_parameters()},
-                      {"layers", layout->shape.layers},
-                      {"layers_computed", layout->layers_computed},
-                      {"mapped_bytes", layout->mapped_bytes()},
-                      {"computed_bytes", layout->computed_bytes()}});
+  context.recorder.extension("assay.model",
+                             {{"name", layout->shape.name},
+                              {"precision", layout->precision.name},
+                              {"parameters", layout->shape.parameters()},
+                              {"active_parameters", layout->shape.active_parameters()},
+                              {"layers", layout->shape.layers},
+                              {"layers_computed", layout->layers_computed},
+                              {"mapped_bytes", layout->mapped_bytes()},
+                              {"computed_bytes", layout->computed_bytes()}});
   if (layout->layers_computed < layout->shape.layers) {
     context.recorder.log(reports::Severity::info,
                          fmt::format("{} of {} layers are computed, all are mapped",
@@ -135,11 +136,10 @@ Result<> run_workload(StepContext& context) {
       {.on_token =
            [&](std::size_t index, runtime::TokenId, std::int64_t elapsed_ns) {
              if (index > 0) series->add(seconds(elapsed_ns));
-             context.recorder.progress(index + 1, tokens,
-                                       fmt::format("{} {}  token {} of {}",
-                                                   (*model)->layout().shape.name,
-                                                   (*model)->layout().precision.name, index + 1,
-                                                   tokens));
+             context.recorder.progress(
+                 index + 1, tokens,
+                 fmt::format("{} {}  token {} of {}", (*model)->layout().shape.name,
+                             (*model)->layout().precision.name, index + 1, tokens));
            },
        .cancelled = [&] { return context.cancelled(); }});
   if (!generation) return std::unexpected(generation.error());

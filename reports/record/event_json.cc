@@ -26,13 +26,13 @@ constexpr Names<Severity, 5> severities{{{Severity::debug, "DEBUG"},
                                          {Severity::warning, "WARNING"},
                                          {Severity::error, "ERROR"},
                                          {Severity::fatal, "FATAL"}}};
-constexpr Names<Comparison, 6> comparisons{{{Comparison::equal, "EQUAL"},
-                                            {Comparison::not_equal, "NOT_EQUAL"},
-                                            {Comparison::less, "LESS_THAN"},
-                                            {Comparison::less_or_equal, "LESS_THAN_OR_EQUAL"},
-                                            {Comparison::greater, "GREATER_THAN"},
-                                            {Comparison::greater_or_equal,
-                                             "GREATER_THAN_OR_EQUAL"}}};
+constexpr Names<Comparison, 6> comparisons{
+    {{Comparison::equal, "EQUAL"},
+     {Comparison::not_equal, "NOT_EQUAL"},
+     {Comparison::less, "LESS_THAN"},
+     {Comparison::less_or_equal, "LESS_THAN_OR_EQUAL"},
+     {Comparison::greater, "GREATER_THAN"},
+     {Comparison::greater_or_equal, "GREATER_THAN_OR_EQUAL"}}};
 
 // OCP's word for the order of versions lives in the validator's metadata: the format has none.
 constexpr const char* semantic_version_order = "semantic-version";
@@ -148,8 +148,9 @@ struct ToArtifact {
     return {{"error", std::move(e)}};
   }
   json operator()(const Log& v) const {
-    return {{"log",
-             {{"severity", name_of(v.severity, severities)}, {"message", to_valid_utf8(v.message)}}}};
+    return {
+        {"log",
+         {{"severity", name_of(v.severity, severities)}, {"message", to_valid_utf8(v.message)}}}};
   }
   json operator()(const File& v) const {
     json f{{"displayName", to_valid_utf8(v.display_name)},

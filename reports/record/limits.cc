@@ -52,8 +52,8 @@ bool satisfies(const Value& value, const Validator& validator) {
     case Comparison::not_equal:
       if (order == std::partial_ordering::unordered) {
         // Unequal text and unequal booleans are unordered too; numbers that are NaN are no value.
-        return value.index() == validator.value.index() &&
-               !std::holds_alternative<double>(value) && !validator.semantic_version;
+        return value.index() == validator.value.index() && !std::holds_alternative<double>(value) &&
+               !validator.semantic_version;
       }
       return order != 0;
     case Comparison::less:

@@ -74,7 +74,9 @@ Series::Series(StepRecorder& step, SeriesStart start) : step_(step), start_(std:
   step_.emit(start_);
 }
 
-Series::~Series() { step_.emit(SeriesEnd{start_.series_id, count_}); }
+Series::~Series() {
+  step_.emit(SeriesEnd{start_.series_id, count_});
+}
 
 bool Series::add(Value value) {
   if (!is_finite(value)) {
@@ -147,7 +149,9 @@ void StepRecorder::log(Severity severity, std::string message) {
   emit(Log{severity, std::move(message)});
 }
 
-void StepRecorder::file(File file) { emit(std::move(file)); }
+void StepRecorder::file(File file) {
+  emit(std::move(file));
+}
 
 void StepRecorder::extension(std::string name, nlohmann::json content) {
   emit(Extension{std::move(name), std::move(content)});

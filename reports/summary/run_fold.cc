@@ -47,9 +47,8 @@ StepState ended_state(const StepRecord& step, Status status) {
                   [](const MeasurementRecord& m) { return !m.within; }) ||
       std::any_of(step.series.begin(), step.series.end(),
                   [](const SeriesRecord& s) { return !s.within(); }) ||
-      std::any_of(step.findings.begin(), step.findings.end(), [](const FindingRecord& f) {
-        return f.finding.kind == FindingKind::fault;
-      });
+      std::any_of(step.findings.begin(), step.findings.end(),
+                  [](const FindingRecord& f) { return f.finding.kind == FindingKind::fault; });
   // A fault seen stays a fault, also when the test broke off after it.
   if (outside) return StepState::fail;
   if (status == Status::error || !step.errors.empty()) return StepState::error;
@@ -178,10 +177,8 @@ void RunFold::apply_to_step(StepRecord& step, const Event& event) {
       }
       // The diagnosis decides what it is, whatever the extension said.
       Finding& finding = step.findings.back().finding;
-      finding.kind =
-          v.type == DiagnosisType::fail ? FindingKind::fault : FindingKind::observation;
-      fold.add_log(event,
-                   v.type == DiagnosisType::fail ? Severity::error : Severity::info,
+      finding.kind = v.type == DiagnosisType::fail ? FindingKind::fault : FindingKind::observation;
+      fold.add_log(event, v.type == DiagnosisType::fail ? Severity::error : Severity::info,
                    v.verdict + ": " + v.message);
     }
     void operator()(const TestError& v) const {
@@ -223,9 +220,8 @@ void RunFold::apply_extension(StepRecord& step, const Extension& extension, std:
 
 void RunFold::apply_element(StepRecord& step, const SeriesElement& element) {
   const auto found =
-      std::find_if(step.series.begin(), step.series.end(), [&](const SeriesRecord& s) {
-        return s.start.series_id == element.series_id;
-      });
+      std::find_if(step.series.begin(), step.series.end(),
+                   [&](const SeriesRecord& s) { return s.start.series_id == element.series_id; });
   if (found == step.series.end()) {
     damaged("a sample of the unknown series " + to_printable(element.series_id));
     return;

@@ -58,7 +58,8 @@ std::string verdict_reason(const RunSummary& run, bool growing) {
     case Verdict::pass:
       return "every step passed";
     case Verdict::fail: {
-      const StepRecord* step = first([](const StepRecord& s) { return s.state == StepState::fail; });
+      const StepRecord* step =
+          first([](const StepRecord& s) { return s.state == StepState::fail; });
       if (step == nullptr) return "the run's end says so";
       for (const FindingRecord& f : step->findings) {
         if (f.finding.kind == FindingKind::fault) return step->id + ": " + f.finding.code;

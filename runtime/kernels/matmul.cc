@@ -2,7 +2,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/matmul.cc"
-#include "hwy/foreach_target.h"
+#include <hwy/foreach_target.h>
 // Behind foreach_target.h: once for each instruction set.
 #include "runtime/kernels/matmul-inl.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "hwy/highway.h"
+#include <hwy/highway.h>
 #include "runtime/kernels/matrix.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -4,10 +4,10 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/kernels/vector_ops.cc"
-#include "hwy/foreach_target.h"
+#include <hwy/foreach_target.h>
 // Behind foreach_target.h: once for each instruction set.
-#include "hwy/contrib/math/math-inl.h"
-#include "hwy/highway.h"
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::runtime {

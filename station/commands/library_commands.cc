@@ -22,8 +22,12 @@ struct Kind {
   Result<std::string> (*title)(const LocatedJson&);
 };
 
-std::vector<std::string> board_files(const Library& library) { return library.board_files(); }
-std::vector<std::string> plan_files(const Library& library) { return library.plan_files(); }
+std::vector<std::string> board_files(const Library& library) {
+  return library.board_files();
+}
+std::vector<std::string> plan_files(const Library& library) {
+  return library.plan_files();
+}
 
 Result<std::string> board_title(const LocatedJson& file) {
   const auto board = parse_profile(file);

@@ -72,20 +72,19 @@ Result<int> run(const RunOptions& options, const std::string& command_line) {
   const auto folder = make_run_folder(options.out, *serial, wall_ns());
   if (!folder) return std::unexpected(folder.error());
 
-  const auto done = execute(
-      **session, *plan,
-      {.serial = *serial,
-       .operator_name = options.operator_name,
-       .station_name = options.station_name.empty() ? host_name() : options.station_name,
-       .command_line = command_line,
-       .folder = *folder,
-       .front_end = options.headless ? FrontEnd::lines : FrontEnd::dashboard});
+  const auto done =
+      execute(**session, *plan,
+              {.serial = *serial,
+               .operator_name = options.operator_name,
+               .station_name = options.station_name.empty() ? host_name() : options.station_name,
+               .command_line = command_line,
+               .folder = *folder,
+               .front_end = options.headless ? FrontEnd::lines : FrontEnd::dashboard});
   if (!done) return std::unexpected(done.error());
   const reports::Verdict verdict = verdict_of(done->summary, false);
   fmt::print("\n{}  {} on {}  {}\njournal  {}\nreport   {}\n{}  {}\n", *serial, plan->id,
-             (*session)->board().name,
-             format_hms(done->summary.last_ns - done->summary.start_ns), done->journal,
-             done->report, to_word(verdict), verdict_reason(done->summary, false));
+             (*session)->board().name, format_hms(done->summary.last_ns - done->summary.start_ns),
+             done->journal, done->report, to_word(verdict), verdict_reason(done->summary, false));
   return exit_code(verdict);
 }
 

@@ -73,6 +73,8 @@ Result<LocatedJson> Library::virtual_board(const std::string& name) const {
   return LocatedJson::read(*path);
 }
 
-std::string stem(const std::string& path) { return fs::path(path).stem().string(); }
+std::string stem(const std::string& path) {
+  return fs::path(path).stem().string();
+}
 
 }  // namespace assay::station

@@ -64,8 +64,7 @@ std::string escaped(const std::string& key) {
 // event that is neither white space nor ',' nor ':'.
 class LocatingHandler : public nlohmann::json_sax<json> {
  public:
-  LocatingHandler(LocatedJson& out, const std::size_t& consumed)
-      : out_(out), consumed_(consumed) {}
+  LocatingHandler(LocatedJson& out, const std::size_t& consumed) : out_(out), consumed_(consumed) {}
 
   bool null() override { return value(nullptr); }
   bool boolean(bool v) override { return value(v); }

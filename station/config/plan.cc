@@ -112,8 +112,8 @@ std::vector<reports::Limit> read_limits(ObjectReader& r, const probes::Probe& pr
       return l.measurement == spec.name;
     });
     if (spec.limit_required && !given) {
-      r.refuse("", fmt::format("a limit for {} is missing: {} is judged by it", spec.name,
-                               probe.name),
+      r.refuse("",
+               fmt::format("a limit for {} is missing: {} is judged by it", spec.name, probe.name),
                fmt::format("add \"limits\": {{ \"{}\": {{ ... }} }}", spec.name));
     }
   }
@@ -189,11 +189,12 @@ Result<probes::ParameterValue> parse_parameter(const probes::ParameterSpec& spec
   };
   switch (spec.type) {
     case probes::ParameterType::text:
-      if (!value.is_string()) return expected("text");
+      if (!value.is_string() || value == "") return expected("text");
       return value.get<std::string>();
     case probes::ParameterType::text_list: {
       if (!value.is_array() || value.empty() ||
-          !std::all_of(value.begin(), value.end(), [](const json& j) { return j.is_string(); })) {
+          !std::all_of(value.begin(), value.end(),
+                       [](const json& j) { return j.is_string() && j != ""; })) {
         return expected("a list of texts");
       }
       return value.get<std::vector<std::string>>();

@@ -68,9 +68,9 @@ void read_thermal(ObjectReader& r, probes::ThermalProfile& thermal) {
   thermal.offset_key = r.text("offset_key");
   r.optional_object("frequency_hz", [&](ObjectReader& f) {
     constexpr std::int64_t max_hz = 100'000'000'000;
-    thermal.frequency = probes::FrequencyProfile{
-        f.text("file"), f.integer("nominal", 1, max_hz), f.integer("throttled", 1, max_hz),
-        f.integer("tolerance", 0, max_hz)};
+    thermal.frequency = probes::FrequencyProfile{f.text("file"), f.integer("nominal", 1, max_hz),
+                                                 f.integer("throttled", 1, max_hz),
+                                                 f.integer("tolerance", 0, max_hz)};
   });
   if (!r.failed() && thermal.throttle_mc <= thermal.limit_mc) {
     r.refuse("throttle_mc", "\"throttle_mc\": expected more than limit_mc");

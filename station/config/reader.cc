@@ -39,7 +39,9 @@ const json* ObjectReader::find(const std::string& key, bool required, const char
   return nullptr;
 }
 
-bool ObjectReader::has(const std::string& key) const { return object_->contains(key); }
+bool ObjectReader::has(const std::string& key) const {
+  return object_->contains(key);
+}
 
 std::string ObjectReader::text(const std::string& key) {
   const json* j = find(key, true, "text");
@@ -69,8 +71,8 @@ bool ObjectReader::boolean_or(const std::string& key, bool otherwise) {
 std::int64_t ObjectReader::integer(const std::string& key, std::int64_t least, std::int64_t most) {
   const json* j = find(key, true, "a whole number");
   if (j == nullptr) return least;
-  const bool fits = j->is_number_integer() &&
-                    !(j->is_number_unsigned() && j->get<std::uint64_t>() > INT64_MAX);
+  const bool fits =
+      j->is_number_integer() && !(j->is_number_unsigned() && j->get<std::uint64_t>() > INT64_MAX);
   if (!fits || j->get<std::int64_t>() < least || j->get<std::int64_t>() > most) {
     refuse(key, fmt::format("\"{}\": expected a whole number from {} to {}, found {}", key, least,
                             most, found(*j)));

@@ -28,8 +28,7 @@ class ObjectReader {
   std::int64_t integer(const std::string& key, std::int64_t least, std::int64_t most);
   double number(const std::string& key, double least, double most);
   std::vector<std::string> texts(const std::string& key);
-  std::vector<std::int64_t> integers(const std::string& key, std::int64_t least,
-                                     std::int64_t most);
+  std::vector<std::int64_t> integers(const std::string& key, std::int64_t least, std::int64_t most);
   // The member object, read by `read`; when it is absent, an error unless it is optional.
   void object(const std::string& key, const std::function<void(ObjectReader&)>& read);
   bool optional_object(const std::string& key, const std::function<void(ObjectReader&)>& read);

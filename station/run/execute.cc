@@ -1,7 +1,7 @@
 #include "station/run/execute.h"
 
-#include <sys/eventfd.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <atomic>

@@ -12,7 +12,8 @@ using nlohmann::json;
 json limits_json(const std::vector<reports::Limit>& limits) {
   json object = json::object();
   for (const reports::Limit& limit : limits) {
-    for (const reports::Validator& v : limit.validators) object[limit.measurement].push_back(v.name);
+    for (const reports::Validator& v : limit.validators)
+      object[limit.measurement].push_back(v.name);
   }
   return object;
 }

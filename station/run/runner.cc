@@ -89,18 +89,18 @@ Result<> run_plan(const RunRequest& request, reports::Recorder& recorder,
     run_step(request, step, *step_recorder, interrupt);
     step_recorder->end();
     outcome.failed = outcome.failed || step_recorder->failed();
-    outcome.untested = outcome.untested || step_recorder->errored() ||
-                       (step_recorder->skipped() && step.required);
+    outcome.untested =
+        outcome.untested || step_recorder->errored() || (step_recorder->skipped() && step.required);
     if (const auto error = recorder.write_error()) return std::unexpected(*error);
   }
   if (interrupt.cancelled()) {
     recorder.error("interrupted", "stopped by a signal or a person");
     recorder.run_end({reports::Status::error, reports::RunResult::not_applicable});
   } else {
-    recorder.run_end({reports::Status::complete,
-                      outcome.failed     ? reports::RunResult::fail
-                      : outcome.untested ? reports::RunResult::not_applicable
-                                         : reports::RunResult::pass});
+    recorder.run_end({reports::Status::complete, outcome.failed ? reports::RunResult::fail
+                                                 : outcome.untested
+                                                     ? reports::RunResult::not_applicable
+                                                     : reports::RunResult::pass});
   }
   if (const auto error = recorder.write_error()) return std::unexpected(*error);
   return {};

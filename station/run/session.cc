@@ -35,8 +35,7 @@ Result<std::unique_ptr<Session>> Session::open(const Library& library,
   const auto faults = parse_faults(options.faults);
   if (!faults) return std::unexpected(faults.error());
   if (!options.is_virtual && !faults->empty()) {
-    return fail(ErrorKind::usage, "only a virtual board can be broken", "--fault",
-                "add --virtual");
+    return fail(ErrorKind::usage, "only a virtual board can be broken", "--fault", "add --virtual");
   }
   std::string board_name = options.board.empty() ? machine_itself : options.board;
   VirtualSpec spec;
@@ -61,9 +60,8 @@ Result<std::unique_ptr<Session>> Session::open(const Library& library,
   } else {
     session->host_npu_ = std::make_unique<runtime::HostDevice>();
     session->real_ram_ = std::make_unique<probes::RealRam>();
-    session->bench_.reset(new probes::Bench{session->machine_, session->board_,
-                                            *session->host_npu_, *session->real_ram_,
-                                            session->workers_, options.port});
+    session->bench_.reset(new probes::Bench{session->machine_, session->board_, *session->host_npu_,
+                                            *session->real_ram_, session->workers_, options.port});
   }
   return session;
 }
@@ -83,9 +81,10 @@ Result<> Session::check_serial(const std::string& serial) const {
       std::regex_match(serial, std::regex(board_.serial_pattern))) {
     return {};
   }
-  return fail(ErrorKind::usage,
-              "\"" + serial.substr(0, max_serial_bytes) + "\" is not a serial number of " + board_.name,
-              "--serial", "expected " + board_.serial_pattern);
+  return fail(
+      ErrorKind::usage,
+      "\"" + serial.substr(0, max_serial_bytes) + "\" is not a serial number of " + board_.name,
+      "--serial", "expected " + board_.serial_pattern);
 }
 
 }  // namespace assay::station

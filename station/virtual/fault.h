@@ -11,7 +11,16 @@
 
 namespace assay::station {
 
-enum class Fault { fw_old, fw_silent, fw_garbage, mem_stuck, pcie_x1, pcie_gen1, thermal_gap, fragmented };
+enum class Fault {
+  fw_old,
+  fw_silent,
+  fw_garbage,
+  mem_stuck,
+  pcie_x1,
+  pcie_gen1,
+  thermal_gap,
+  fragmented
+};
 
 struct FaultInfo {
   Fault fault;

@@ -63,7 +63,8 @@ Result<FirmwareProcess> FirmwareProcess::start(const Options& options) {
   termios settings{};
   if (tcgetattr(slave.get(), &settings) != 0) return fail_errno(errno, "cannot set up", name);
   cfmakeraw(&settings);
-  if (tcsetattr(slave.get(), TCSANOW, &settings) != 0) return fail_errno(errno, "cannot set up", name);
+  if (tcsetattr(slave.get(), TCSANOW, &settings) != 0)
+    return fail_errno(errno, "cannot set up", name);
 
   std::vector<std::string> arguments = {program_path(), "--version", options.version, "--serial",
                                         options.serial};

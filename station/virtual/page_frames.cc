@@ -63,8 +63,8 @@ PageFrames::PageFrames(std::uint64_t memory_bytes, std::uint64_t pool_bytes,
 void PageFrames::pin_in_pool(int pages) {
   for (int i = 0; i < pages; ++i) {
     // Evenly: no run between two of them is longer than 1/(pages + 1) of the pool.
-    const std::size_t at =
-        pool_.first + pool_.count * static_cast<std::size_t>(i + 1) / static_cast<std::size_t>(pages + 1);
+    const std::size_t at = pool_.first + pool_.count * static_cast<std::size_t>(i + 1) /
+                                             static_cast<std::size_t>(pages + 1);
     if (frames_[at] != Holder::pool_driver) frames_[at] = Holder::stuck;
   }
 }
@@ -106,8 +106,8 @@ std::optional<std::vector<PageFrames::Run>> PageFrames::take_blocks(std::size_t 
   std::size_t i = std::max(search_from_, pool_.first);
   for (; i < pool_.first + pool_.count && taken < frames; ++i) {
     if (frames_[i] != Holder::free) continue;
-    const bool extends = !runs.empty() && runs.back().first + runs.back().count == i &&
-                         i % block_frames_ != 0;
+    const bool extends =
+        !runs.empty() && runs.back().first + runs.back().count == i && i % block_frames_ != 0;
     if (!extends) runs.push_back({i, 0});
     ++runs.back().count;
     ++taken;

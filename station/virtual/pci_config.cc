@@ -66,8 +66,8 @@ std::string encode_config_space(const VirtualPciFunction& f) {
   c.u16(pci_express + 0x02, 0x2 | type << 4 | (port ? 1u << 8 : 0));
   c.u32(pci_express + 0x0C,
         speed_code(f.max_speed_gts) | static_cast<std::uint32_t>(f.max_width) << 4 | 3u << 10);
-  c.u16(pci_express + 0x12, speed_code(f.speed_gts) | static_cast<unsigned>(f.width) << 4 |
-                                1u << 12);  // slot clock
+  c.u16(pci_express + 0x12,
+        speed_code(f.speed_gts) | static_cast<unsigned>(f.width) << 4 | 1u << 12);  // slot clock
   if (port) c.u32(pci_express + 0x14, static_cast<std::uint32_t>(f.slot_power_w) << 7);
   return c.take();
 }

@@ -39,7 +39,8 @@ VirtualNpuRules make_rules(const VirtualSpec& spec, const probes::BoardProfile& 
   const probes::MappingProfile& mapping = profile.npu->mapping;
   rules = {profile.npu->units, mapping.max_chunk_bytes, mapping.contiguous, true};
   const auto version = parse_semantic_version(firmware_version(spec, faults));
-  if (mapping.large_pages_since && version) rules.large_pages = *version >= *mapping.large_pages_since;
+  if (mapping.large_pages_since && version)
+    rules.large_pages = *version >= *mapping.large_pages_since;
   return rules;
 }
 
@@ -54,8 +55,8 @@ Result<std::unique_ptr<VirtualBoard>> VirtualBoard::start(const VirtualSpec& spe
                                                           const probes::BoardProfile& profile,
                                                           const Faults& faults) {
   const char* base = getenv("TMPDIR");
-  std::string folder = std::string(base != nullptr && *base != '\0' ? base : "/tmp") +
-                       "/assay-virtual-XXXXXX";
+  std::string folder =
+      std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/assay-virtual-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
     return fail_errno(errno, "cannot make the virtual board's folder", folder);
   }
@@ -70,11 +71,12 @@ Result<std::unique_ptr<VirtualBoard>> VirtualBoard::start(const VirtualSpec& spe
   }
   std::unique_ptr<VirtualBoard> board(
       new VirtualBoard(spec, profile, faults, folder, std::move(*firmware)));
-  for (const auto& written : {board->write_fixed_files(), board->write_pci(faults),
-                              board->write_live_files()}) {
+  for (const auto& written :
+       {board->write_fixed_files(), board->write_pci(faults), board->write_live_files()}) {
     if (!written) return std::unexpected(written.error());
   }
-  board->life_ = std::jthread([raw = board.get()](const std::stop_token& stop) { raw->live(stop); });
+  board->life_ =
+      std::jthread([raw = board.get()](const std::stop_token& stop) { raw->live(stop); });
   return board;
 }
 
@@ -129,11 +131,14 @@ Result<> VirtualBoard::write_pci(const Faults& faults) {
   const bool slow = faults.contains(Fault::pcie_gen1);
   std::uint8_t bus_of_npu = 0;
   for (VirtualPciFunction f : spec_.pci) {
-    const bool is_npu = !profile_.pcie.empty() && f.class_code == profile_.pcie.front().device_class;
-    if (is_npu) bus_of_npu = static_cast<std::uint8_t>(std::stoi(f.address.substr(5, 2), nullptr, 16));
+    const bool is_npu =
+        !profile_.pcie.empty() && f.class_code == profile_.pcie.front().device_class;
+    if (is_npu)
+      bus_of_npu = static_cast<std::uint8_t>(std::stoi(f.address.substr(5, 2), nullptr, 16));
   }
   for (VirtualPciFunction f : spec_.pci) {
-    const bool is_npu = f.address.substr(5, 2) == fmt::format("{:02x}", bus_of_npu) && bus_of_npu != 0;
+    const bool is_npu =
+        f.address.substr(5, 2) == fmt::format("{:02x}", bus_of_npu) && bus_of_npu != 0;
     const bool is_its_port = f.secondary_bus == bus_of_npu && bus_of_npu != 0;
     if ((one_lane || slow) && (is_npu || is_its_port)) {
       // Both ends of a link show the same.
@@ -188,8 +193,8 @@ Result<> VirtualBoard::write_thermal_files() {
   }
   if (!profile_.thermal->frequency) return {};
   const auto& frequency = *profile_.thermal->frequency;
-  return write(frequency.file, fmt::format("{}\n", throttled_ ? frequency.throttled_hz
-                                                              : frequency.nominal_hz));
+  return write(frequency.file,
+               fmt::format("{}\n", throttled_ ? frequency.throttled_hz : frequency.nominal_hz));
 }
 
 void VirtualBoard::advance(double seconds) {

@@ -29,8 +29,7 @@ Result<Mapping> VirtualNpu::map(std::uint64_t bytes, Placement placement) {
     runs.push_back(*run);
   }
   if (runs.empty()) {
-    return fail(ErrorKind::exhausted,
-                fmt::format("npu_dma_map_error: cannot map {} bytes", bytes));
+    return fail(ErrorKind::exhausted, fmt::format("npu_dma_map_error: cannot map {} bytes", bytes));
   }
   auto mapping = host_.map(bytes, placement);
   if (!mapping) {
@@ -63,10 +62,10 @@ Result<> VirtualNpu::pool_flush() {
 Result<> VirtualNpu::pool_defragment() {
   const std::lock_guard lock(mutex_);
   if (!live_.empty()) {
-    return fail(ErrorKind::usage,
-                fmt::format("the pool has {} live mappings; defragmenting would move them",
-                            live_.size()),
-                {}, "defragment before the load, never after");
+    return fail(
+        ErrorKind::usage,
+        fmt::format("the pool has {} live mappings; defragmenting would move them", live_.size()),
+        {}, "defragment before the load, never after");
   }
   frames_.compact();
   ++generation_;

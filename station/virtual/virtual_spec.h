@@ -26,7 +26,7 @@ struct VirtualPciFunction {
 };
 
 struct VirtualSpec {
-  std::string board;   // the profile that it stands for
+  std::string board;  // the profile that it stands for
   std::string serial;
   std::string kernel;  // /proc/version
   std::string firmware_version;

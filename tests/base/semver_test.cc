@@ -32,8 +32,8 @@ TEST(SemanticVersion, ignoresBuildInTheOrder) {
 }
 
 TEST(SemanticVersion, refusesWhatIsNotOne) {
-  for (const char* text : {"", "2", "2.3", "2.3.", "v2.3.1", "2.3.1-", "2.3.1-a..b", "2.3.1+", "2.3.1 ",
-                           "-1.0.0", "2.3.99999999999999999999999", "2.3.1\n"}) {
+  for (const char* text : {"", "2", "2.3", "2.3.", "v2.3.1", "2.3.1-", "2.3.1-a..b", "2.3.1+",
+                           "2.3.1 ", "-1.0.0", "2.3.99999999999999999999999", "2.3.1\n"}) {
     EXPECT_FALSE(parse_semantic_version(text)) << text;
   }
   EXPECT_FALSE(parse_semantic_version("1.0.0-" + std::string(200, 'a')));

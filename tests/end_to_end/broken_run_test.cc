@@ -52,7 +52,8 @@ TEST(BrokenRun, killedInTheMiddleReadsAborted) {
 
 TEST(BrokenRun, aJournalCutAtAnyByteNeverPasses) {
   const TemporaryFolder work;
-  const Finished run = Program(run_arguments(work / "out", ASSAY_SOURCE "/tests/data/plan-small.json")).wait();
+  const Finished run =
+      Program(run_arguments(work / "out", ASSAY_SOURCE "/tests/data/plan-small.json")).wait();
   ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
   const std::string whole = read_file(run_folder(work / "out") / "journal.jsonl");
   // Every byte of the last three lines, and some hundred places before.
@@ -142,7 +143,8 @@ TEST(WrongUse, oneClearLineAndExitCode2) {
   };
   for (const auto& c : cases) {
     const Finished run = assay(c.arguments);
-    const bool missing_file = c.arguments[0] == "report" && c.arguments[1] == work / "missing.jsonl";
+    const bool missing_file =
+        c.arguments[0] == "report" && c.arguments[1] == work / "missing.jsonl";
     EXPECT_EQ(run.exit_code, missing_file ? 3 : 2) << c.says << run.err;
     EXPECT_THAT(run.err, MatchesRegex("assay: [^\n]*" + std::string(c.says) + "[^\n]*\n"));
     EXPECT_EQ(run.out, "");
@@ -152,9 +154,10 @@ TEST(WrongUse, oneClearLineAndExitCode2) {
 
 TEST(WrongUse, aBadPlanOrProfileIsRefusedWithItsPlace) {
   const TemporaryFolder work;
-  write_file(work / "plan.json", "{ \"schema\": \"assay/plan/1\", \"id\": \"x\",\n"
-                                 "  \"steps\": [ { \"id\": \"a\", \"use\": \"pcie.link\",\n"
-                                 "    \"tiemout\": \"30s\" } ] }\n");
+  write_file(work / "plan.json",
+             "{ \"schema\": \"assay/plan/1\", \"id\": \"x\",\n"
+             "  \"steps\": [ { \"id\": \"a\", \"use\": \"pcie.link\",\n"
+             "    \"tiemout\": \"30s\" } ] }\n");
   const Finished plan = assay({"plans", "validate", work / "plan.json"});
   EXPECT_EQ(plan.exit_code, 2);
   EXPECT_THAT(plan.err, HasSubstr("plan.json:3:5: unknown key \"tiemout\": expected one of "));

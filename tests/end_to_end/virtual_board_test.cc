@@ -51,7 +51,8 @@ TEST(VirtualBoard, healthyOnePassesAndLeavesJournalAndReport) {
 
   // Observed while it ran.
   for (const char* id : {"workload.moe", "workload.dense"}) {
-    for (const char* name : {"temperature", "frequency", "largest_free_block", "corrected_errors"}) {
+    for (const char* name :
+         {"temperature", "frequency", "largest_free_block", "corrected_errors"}) {
       EXPECT_GE(named(step_of(report, id)["series"], name)["samples"], 2) << id << " " << name;
     }
   }
@@ -62,9 +63,10 @@ TEST(VirtualBoard, healthyOnePassesAndLeavesJournalAndReport) {
   EXPECT_EQ(again.exit_code, 0);
   EXPECT_EQ(again.out, read_file(folder / "report.json"));
 
-  const Finished valid = Program({"/usr/bin/python3", ASSAY_SOURCE "/tests/end_to_end/validate_journal.py",
-                                  ASSAY_SOURCE "/reports/schema/ocp", folder / "journal.jsonl"})
-                             .wait();
+  const Finished valid =
+      Program({"/usr/bin/python3", ASSAY_SOURCE "/tests/end_to_end/validate_journal.py",
+               ASSAY_SOURCE "/reports/schema/ocp", folder / "journal.jsonl"})
+          .wait();
   EXPECT_EQ(valid.exit_code, 0) << valid.out << valid.err;
 }
 
@@ -98,9 +100,10 @@ TEST_P(Fault, failsTheRightStepWithItsFindingAndNoOther) {
     EXPECT_FALSE(finding["likely"].empty());
     EXPECT_FALSE(finding["remedy"].empty());
   }
-  const Finished valid = Program({"/usr/bin/python3", ASSAY_SOURCE "/tests/end_to_end/validate_journal.py",
-                                  ASSAY_SOURCE "/reports/schema/ocp", folder / "journal.jsonl"})
-                             .wait();
+  const Finished valid =
+      Program({"/usr/bin/python3", ASSAY_SOURCE "/tests/end_to_end/validate_journal.py",
+               ASSAY_SOURCE "/reports/schema/ocp", folder / "journal.jsonl"})
+          .wait();
   EXPECT_EQ(valid.exit_code, 0) << valid.out << valid.err;
 }
 
@@ -126,9 +129,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(VirtualBoard, stuckBitIsRecordedWithAddressExpectedActualAndMask) {
   const TemporaryFolder out;
-  const Finished run = assay({"mem", "--virtual", "--fault", "mem-stuck", "--pattern", "0x55555555",
-                              "--pattern", "0xAAAAAAAA", "--size", "64MiB", "--iter", "2", "--out",
-                              out.path()});
+  const Finished run =
+      assay({"mem", "--virtual", "--fault", "mem-stuck", "--pattern", "0x55555555", "--pattern",
+             "0xAAAAAAAA", "--size", "64MiB", "--iter", "2", "--out", out.path()});
   EXPECT_EQ(run.exit_code, 1) << run.out << run.err;
   int mismatches = 0;
   for (const auto& event : read_journal(out / "journal.jsonl")) {
@@ -140,7 +143,9 @@ TEST(VirtualBoard, stuckBitIsRecordedWithAddressExpectedActualAndMask) {
     }
     ++mismatches;
     const auto& m = artifact["extension"]["content"];
-    const auto hex = [&](const char* key) { return std::stoull(m[key].get<std::string>(), nullptr, 16); };
+    const auto hex = [&](const char* key) {
+      return std::stoull(m[key].get<std::string>(), nullptr, 16);
+    };
     EXPECT_EQ(hex("mask"), std::uint64_t{0x04} << 24);
     EXPECT_EQ(hex("expected") ^ hex("actual"), hex("mask"));
     // The bit is stuck at 1: only the pattern that writes a 0 there sees it.

@@ -57,12 +57,14 @@ TEST(EventJson, everyKindReadsBackAsItWasWritten) {
 
 TEST(EventJson, numbersReadBackExactly) {
   for (const double value : {0.1, 1.0 / 3, 1e-300, 1.7976931348623157e308, -0.0, 85.0}) {
-    const auto read = parse_line(to_line({0, some_time, "s", Measurement{"m", value, "1", {}, ""}}));
+    const auto read =
+        parse_line(to_line({0, some_time, "s", Measurement{"m", value, "1", {}, ""}}));
     ASSERT_TRUE(read);
     EXPECT_EQ(std::get<double>(std::get<Measurement>(read->payload).value), value);
   }
   for (const std::int64_t value : {INT64_MIN, std::int64_t{-1}, INT64_MAX}) {
-    const auto read = parse_line(to_line({0, some_time, "s", Measurement{"m", value, "1", {}, ""}}));
+    const auto read =
+        parse_line(to_line({0, some_time, "s", Measurement{"m", value, "1", {}, ""}}));
     ASSERT_TRUE(read);
     EXPECT_EQ(std::get<std::int64_t>(std::get<Measurement>(read->payload).value), value);
   }
@@ -78,17 +80,18 @@ TEST(EventJson, bytesThatAreNoTextBecomeText) {
 }
 
 TEST(EventJson, refusesWhatIsNoEvent) {
-  for (const char* line :
-       {"", "{", "[]", "null", "{}", R"({"sequenceNumber":0})",
-        R"({"sequenceNumber":-1,"timestamp":"2026-12-01T00:00:00Z","schemaVersion":{"major":2,"minor":0}})",
-        R"({"sequenceNumber":0,"timestamp":"yesterday","schemaVersion":{"major":2,"minor":0}})",
-        R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","schemaVersion":{"major":3,"minor":0}})",
-        R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","testRunArtifact":{}})",
-        R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","testRunArtifact":{"testRunEnd":{"status":"FINE","result":"PASS"}}})",
-        R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","testStepArtifact":{"testStepEnd":{"status":"COMPLETE"}}})",
-        R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","testStepArtifact":{"testStepId":"s","measurement":{"name":"m","value":null}}})",
-        R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","testStepArtifact":{"testStepId":"s","measurement":{"name":"m","value":1,"validators":[{"type":"MAYBE","value":1}]}}})",
-        R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","testStepArtifact":{"testStepId":"s","surprise":{}}})"}) {
+  for (
+      const char* line :
+      {"", "{", "[]", "null", "{}", R"({"sequenceNumber":0})",
+       R"({"sequenceNumber":-1,"timestamp":"2026-12-01T00:00:00Z","schemaVersion":{"major":2,"minor":0}})",
+       R"({"sequenceNumber":0,"timestamp":"yesterday","schemaVersion":{"major":2,"minor":0}})",
+       R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","schemaVersion":{"major":3,"minor":0}})",
+       R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","testRunArtifact":{}})",
+       R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","testRunArtifact":{"testRunEnd":{"status":"FINE","result":"PASS"}}})",
+       R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","testStepArtifact":{"testStepEnd":{"status":"COMPLETE"}}})",
+       R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","testStepArtifact":{"testStepId":"s","measurement":{"name":"m","value":null}}})",
+       R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","testStepArtifact":{"testStepId":"s","measurement":{"name":"m","value":1,"validators":[{"type":"MAYBE","value":1}]}}})",
+       R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","testStepArtifact":{"testStepId":"s","surprise":{}}})"}) {
     EXPECT_FALSE(parse_line(line)) << line;
   }
   EXPECT_FALSE(parse_line(std::string(max_line_bytes + 1, ' ')));

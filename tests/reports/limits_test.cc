@@ -40,7 +40,8 @@ TEST(Limits, versionsAreOrderedAsVersions) {
 
 TEST(Limits, whatCannotBeComparedSatisfiesNothing) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (const C c : {C::equal, C::not_equal, C::less, C::less_or_equal, C::greater, C::greater_or_equal}) {
+  for (const C c :
+       {C::equal, C::not_equal, C::less, C::less_or_equal, C::greater, C::greater_or_equal}) {
     EXPECT_FALSE(holds(nan, c, 1.0));
     EXPECT_FALSE(holds(1.0, c, nan));
     EXPECT_FALSE(holds("text", c, 1.0));

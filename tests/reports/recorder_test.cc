@@ -29,7 +29,8 @@ class RecorderTest : public ::testing::Test {
   std::size_t count(const std::string& text) const {
     std::istringstream lines(test::read_file(path()));
     std::size_t found = 0;
-    for (std::string line; std::getline(lines, line);) found += line.find(text) != std::string::npos;
+    for (std::string line; std::getline(lines, line);)
+      found += line.find(text) != std::string::npos;
     return found;
   }
 

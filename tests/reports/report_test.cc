@@ -21,9 +21,8 @@ TEST(Report, sameJournalSameBytesAndNothingThatIsNoJson) {
     const auto step = (*recorder)->begin_step("s", "probe", {});
     step->measure("m", 0.1, "1");
     step->measure("large", INT64_MAX, "By", {}, "part\x01");
-    step->finding({.code = "PCIE_LINK_DEGRADED",
-                   .message = "slow\xc3",
-                   .evidence = {"LnkSta\xf0 0x1011"}});
+    step->finding(
+        {.code = "PCIE_LINK_DEGRADED", .message = "slow\xc3", .evidence = {"LnkSta\xf0 0x1011"}});
     step->end();
     (*recorder)->run_end({Status::complete, RunResult::fail});
   }

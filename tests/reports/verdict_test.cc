@@ -17,11 +17,13 @@ class Journal {
     RunStart start{.name = "t", .version = "0", .command_line = ""};
     start.dut_info = {{"dutInfoId", "sn"}};
     for (const auto& [id, required] : steps) {
-      start.parameters["plan"]["steps"].push_back({{"id", id}, {"use", "u"}, {"required", required}});
+      start.parameters["plan"]["steps"].push_back(
+          {{"id", id}, {"use", "u"}, {"required", required}});
     }
     return add(std::nullopt, start);
   }
-  Journal& step(const std::string& id, std::vector<Payload> events, Status status = Status::complete) {
+  Journal& step(const std::string& id, std::vector<Payload> events,
+                Status status = Status::complete) {
     add(id, StepStart{"u"});
     for (auto& e : events) add(id, std::move(e));
     return add(id, StepEnd{status});
@@ -30,7 +32,8 @@ class Journal {
     return add(std::nullopt, RunEnd{status, result});
   }
   Journal& add(std::optional<std::string> id, Payload payload) {
-    lines_.push_back(to_line({lines_.size(), 1'796'000'000'000'000'000, std::move(id), std::move(payload)}));
+    lines_.push_back(
+        to_line({lines_.size(), 1'796'000'000'000'000'000, std::move(id), std::move(payload)}));
     return *this;
   }
   const std::vector<std::string>& lines() const { return lines_; }
@@ -44,11 +47,17 @@ RunSummary fold(const std::vector<std::string>& lines) {
   for (std::size_t i = 0; i < lines.size(); ++i) fold.apply(parse_line(lines[i]), i + 1);
   return fold.summary();
 }
-Verdict verdict(const Journal& journal) { return verdict_of(fold(journal.lines()), false); }
+Verdict verdict(const Journal& journal) {
+  return verdict_of(fold(journal.lines()), false);
+}
 
 const auto limit = make_validator(Comparison::less_or_equal, 85.0, "Cel");
-Payload inside() { return Measurement{"t", 80.0, "Cel", {limit}, ""}; }
-Payload outside() { return Measurement{"t", 90.0, "Cel", {limit}, ""}; }
+Payload inside() {
+  return Measurement{"t", 80.0, "Cel", {limit}, ""};
+}
+Payload outside() {
+  return Measurement{"t", 90.0, "Cel", {limit}, ""};
+}
 
 Journal healthy() {
   return Journal()
@@ -67,7 +76,8 @@ TEST(Verdict, aWholeRunWithinLimitsPasses) {
 TEST(Verdict, aFaultOfAnyKindFails) {
   const std::vector<std::vector<Payload>> faults = {
       {outside()},
-      {SeriesStart{"s", "Cel", "b/0", {limit}}, SeriesElement{"b/0", 0, 90.0, 1}, SeriesEnd{"b/0", 1}},
+      {SeriesStart{"s", "Cel", "b/0", {limit}}, SeriesElement{"b/0", 0, 90.0, 1},
+       SeriesEnd{"b/0", 1}},
       {Diagnosis{"PCIE_LINK_DEGRADED", DiagnosisType::fail, "slow"}}};
   for (const auto& fault : faults) {
     // Whatever the run's end says of itself, and also in a step that need not pass.
@@ -78,7 +88,8 @@ TEST(Verdict, aFaultOfAnyKindFails) {
       }
     }
   }
-  EXPECT_EQ(verdict(Journal().start({{"a", true}}).step("a", {}).end(RunResult::fail)), Verdict::fail);
+  EXPECT_EQ(verdict(Journal().start({{"a", true}}).step("a", {}).end(RunResult::fail)),
+            Verdict::fail);
   EXPECT_EQ(exit_code(Verdict::fail), 1);
 }
 
@@ -92,10 +103,12 @@ TEST(Verdict, anObservationIsNoFault) {
 
 TEST(Verdict, whatCouldNotBeTestedIsIncomplete) {
   const auto one = [](std::vector<Payload> events, Status status, RunResult result, bool required) {
-    return verdict(Journal().start({{"a", required}}).step("a", std::move(events), status).end(result));
+    return verdict(
+        Journal().start({{"a", required}}).step("a", std::move(events), status).end(result));
   };
   EXPECT_EQ(one({TestError{"io", "x"}}, Status::error, RunResult::pass, true), Verdict::incomplete);
-  EXPECT_EQ(one({TestError{"io", "x"}}, Status::error, RunResult::pass, false), Verdict::incomplete);
+  EXPECT_EQ(one({TestError{"io", "x"}}, Status::error, RunResult::pass, false),
+            Verdict::incomplete);
   EXPECT_EQ(one({}, Status::error, RunResult::pass, true), Verdict::incomplete);
   EXPECT_EQ(one({}, Status::skip, RunResult::pass, true), Verdict::incomplete);
   EXPECT_EQ(one({}, Status::skip, RunResult::pass, false), Verdict::pass);
@@ -105,7 +118,8 @@ TEST(Verdict, whatCouldNotBeTestedIsIncomplete) {
             Verdict::incomplete);
   EXPECT_EQ(verdict(Journal().start({}).end(RunResult::pass)), Verdict::incomplete);
   // A fault that was seen before the test broke stays a fault.
-  EXPECT_EQ(one({outside(), TestError{"io", "x"}}, Status::error, RunResult::fail, true), Verdict::fail);
+  EXPECT_EQ(one({outside(), TestError{"io", "x"}}, Status::error, RunResult::fail, true),
+            Verdict::fail);
   EXPECT_EQ(exit_code(Verdict::incomplete), 3);
 }
 

@@ -1,0 +1,197 @@
+// The runner's own promises, with probes made for it.
+#include "station/run/runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <thread>
+
+#include "reports/summary/run_summary.h"
+#include "runtime/device/host_device.h"
+#include "tests/support/program.h"
+
+namespace assay::station {
+namespace {
+
+using probes::Monitor;
+using probes::MonitorContext;
+using probes::Probe;
+using probes::StepContext;
+using reports::StepState;
+using reports::Verdict;
+
+// Counts upward; the third sample and those after it are above the limit 2.
+class Counter final : public Monitor {
+ public:
+  explicit Counter(const MonitorContext& context)
+      : series_(context.recorder.series("count", "1", context.limits_for("count"))) {}
+  Result<> sample() override {
+    series_->add(std::int64_t{++count_});
+    return {};
+  }
+
+ private:
+  std::unique_ptr<reports::Series> series_;
+  std::int64_t count_ = 0;
+};
+
+Result<> wait_until_cancelled(StepContext& context) {
+  while (!context.cancelled()) poll(nullptr, 0, 1);
+  return fail(ErrorKind::cancelled, "stopped");
+}
+
+class RunnerTest : public ::testing::Test {
+ protected:
+  PlanStep step(std::string id, std::function<Result<>(StepContext&)> run) {
+    auto& probe = probes_.emplace_back(std::make_unique<Probe>());
+    probe->name = "test." + id;
+    probe->run = std::move(run);
+    return {.id = std::move(id), .probe = probe.get()};
+  }
+  PlanMonitor counter(bool stops_step) {
+    auto& probe = probes_.emplace_back(std::make_unique<Probe>());
+    probe->name = "test.counter";
+    probe->monitor = [](const MonitorContext& context) -> Result<std::unique_ptr<Monitor>> {
+      return std::make_unique<Counter>(context);
+    };
+    return {probe.get(),
+            50,
+            {{"count",
+              {reports::make_validator(reports::Comparison::less_or_equal, std::int64_t{2}, "1")}}},
+            stops_step};
+  }
+  reports::RunSummary run(const CancelToken& interrupt) {
+    const std::string journal = folder_ / "journal.jsonl";
+    {
+      auto recorder = reports::Recorder::create(journal);
+      EXPECT_TRUE(recorder);
+      const RunRequest request{plan_, bench_, "sn", "", "", "", {}, false};
+      EXPECT_TRUE(run_plan(request, **recorder, interrupt));
+    }
+    return reports::summarize_journal(journal).value();
+  }
+  reports::RunSummary run() { return run(never_); }
+
+  test::TemporaryFolder folder_;
+  Machine machine_;
+  probes::BoardProfile board_;
+  runtime::HostDevice npu_;
+  probes::RealRam ram_;
+  WorkerPool workers_{1};
+  probes::Bench bench_{machine_, board_, npu_, ram_, workers_, ""};
+  std::vector<std::unique_ptr<Probe>> probes_;
+  Plan plan_{.id = "p", .name = "p"};
+  CancelToken never_;
+};
+
+TEST_F(RunnerTest, goesOnAfterAStepThatFailedOrCouldNotTest) {
+  plan_.steps.push_back(step("fails", [](StepContext& c) -> Result<> {
+    c.recorder.finding({.code = "X", .message = "m"});
+    return {};
+  }));
+  plan_.steps.push_back(step("breaks", [](StepContext&) -> Result<> {
+    return fail(ErrorKind::io, "cannot read", "/sys/x");
+  }));
+  plan_.steps.push_back(step("passes", [](StepContext&) -> Result<> { return {}; }));
+  const auto run_summary = run();
+  EXPECT_EQ(run_summary.steps[0].state, StepState::fail);
+  EXPECT_EQ(run_summary.steps[1].state, StepState::error);
+  EXPECT_EQ(run_summary.steps[1].errors[0].message, "/sys/x: cannot read");
+  EXPECT_EQ(run_summary.steps[2].state, StepState::pass);
+  EXPECT_EQ(verdict_of(run_summary, false), Verdict::fail);
+}
+
+TEST_F(RunnerTest, aStepThatTakesTooLongIsCancelledAndIsNoPass) {
+  plan_.steps.push_back(step("slow", wait_until_cancelled));
+  plan_.steps[0].timeout_ns = 20'000'000;
+  const auto run_summary = run();
+  EXPECT_EQ(run_summary.steps[0].state, StepState::error);
+  EXPECT_EQ(run_summary.steps[0].errors[0].symptom, "timeout");
+  EXPECT_EQ(verdict_of(run_summary, false), Verdict::incomplete);
+}
+
+TEST_F(RunnerTest, aProbeThatIgnoresItsTimeoutAndReturnsFineIsNoPassEither) {
+  plan_.steps.push_back(step("deaf", [](StepContext& c) -> Result<> {
+    (void)wait_until_cancelled(c);
+    return {};
+  }));
+  plan_.steps[0].timeout_ns = 20'000'000;
+  EXPECT_EQ(verdict_of(run(), false), Verdict::incomplete);
+}
+
+TEST_F(RunnerTest, anInterruptEndsTheStepAndStartsNoOther) {
+  CancelToken interrupt;
+  plan_.steps.push_back(step("first", [&](StepContext& c) {
+    interrupt.cancel();
+    return wait_until_cancelled(c);
+  }));
+  plan_.steps.push_back(step("second", [](StepContext&) -> Result<> { return {}; }));
+  const auto run_summary = run(interrupt);
+  EXPECT_TRUE(run_summary.ended);
+  EXPECT_EQ(run_summary.steps[1].state, StepState::pending);
+  EXPECT_EQ(verdict_of(run_summary, false), Verdict::aborted);
+}
+
+TEST_F(RunnerTest, monitorsSampleBesideTheStepAndTheirLimitsFailIt) {
+  plan_.monitors.push_back(counter(false));
+  plan_.steps.push_back(step("watched", [](StepContext& c) -> Result<> {
+    while (!c.recorder.failed()) poll(nullptr, 0, 1);
+    return {};
+  }));
+  plan_.steps.push_back(step("quick", [](StepContext&) -> Result<> { return {}; }));
+  const auto run_summary = run();
+  ASSERT_EQ(run_summary.steps[0].series.size(), 1u);
+  EXPECT_GE(run_summary.steps[0].series[0].count, 3u);
+  EXPECT_EQ(run_summary.steps[0].state, StepState::fail);
+  // Each step has series of its own; a short one is sampled at its end at least.
+  ASSERT_EQ(run_summary.steps[1].series.size(), 1u);
+  EXPECT_GE(run_summary.steps[1].series[0].count, 1u);
+  EXPECT_EQ(run_summary.damage, "");
+}
+
+TEST_F(RunnerTest, aMonitorThatStopsEndsTheStepAsAFailNotAsAnError) {
+  plan_.monitors.push_back(counter(true));
+  plan_.steps.push_back(step("hot", wait_until_cancelled));
+  const auto run_summary = run();
+  EXPECT_EQ(run_summary.steps[0].state, StepState::fail);
+  EXPECT_TRUE(run_summary.steps[0].errors.empty());
+}
+
+TEST_F(RunnerTest, aMonitorThatBreaksMakesTheStepUntested) {
+  auto& probe = probes_.emplace_back(std::make_unique<Probe>());
+  probe->monitor = [](const MonitorContext&) -> Result<std::unique_ptr<Monitor>> {
+    class Broken final : public Monitor {
+      Result<> sample() override { return fail(ErrorKind::io, "gone"); }
+    };
+    return std::make_unique<Broken>();
+  };
+  plan_.monitors.push_back({probe.get(), 50, {}, false});
+  plan_.steps.push_back(step("blind", [](StepContext&) -> Result<> { return {}; }));
+  const auto run_summary = run();
+  EXPECT_EQ(run_summary.steps[0].state, StepState::error);
+  EXPECT_EQ(run_summary.steps[0].errors.size(), 1u);
+}
+
+TEST_F(RunnerTest, aMonitorWithNothingToSampleIsLeftOut) {
+  auto& probe = probes_.emplace_back(std::make_unique<Probe>());
+  probe->monitor = [](const MonitorContext&) -> Result<std::unique_ptr<Monitor>> {
+    return fail(ErrorKind::unavailable, "no such sensor");
+  };
+  plan_.monitors.push_back({probe.get(), 1, {}, false});
+  plan_.steps.push_back(step("a", [](StepContext&) -> Result<> { return {}; }));
+  EXPECT_EQ(verdict_of(run(), false), Verdict::pass);
+}
+
+TEST_F(RunnerTest, skippedMakesTheRunIncompleteUnlessTheStepIsOptional) {
+  plan_.steps.push_back(step("a", [](StepContext& c) -> Result<> {
+    c.recorder.skip("not here");
+    return {};
+  }));
+  plan_.steps.push_back(step("b", [](StepContext&) -> Result<> { return {}; }));
+  plan_.steps[0].required = false;
+  EXPECT_EQ(verdict_of(run(), false), Verdict::pass);
+}
+
+}  // namespace
+}  // namespace assay::station
