@@ -14,6 +14,7 @@
 #include "station/run/execute.h"
 #include "station/run/run_folder.h"
 #include "station/run/runner.h"
+#include "station/run/signals.h"
 
 namespace assay::station {
 namespace {
@@ -129,6 +130,8 @@ Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
   if (!plan) return std::unexpected(plan.error());
   const auto library = Library::open();
   if (!library) return std::unexpected(library.error());
+  const auto signals = take_signals();
+  if (!signals) return std::unexpected(signals.error());
   const auto session = Session::open(*library, options.session);
   if (!session) return std::unexpected(session.error());
   if (auto ready = preflight(*plan, (*session)->bench()); !ready) {
@@ -145,7 +148,8 @@ Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
                             {.serial = serial.empty() ? "unknown" : serial,
                              .command_line = command_line,
                              .folder = folder,
-                             .front_end = options.json ? FrontEnd::quiet : FrontEnd::lines});
+                             .front_end = options.json ? FrontEnd::quiet : FrontEnd::lines,
+                             .signal_fd = signals->get()});
   if (!done) return std::unexpected(done.error());
   const reports::Verdict verdict = verdict_of(done->summary, false);
   if (options.json) {

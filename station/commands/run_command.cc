@@ -3,15 +3,16 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <iostream>
 #include <memory>
 
 #include "base/clock.h"
 #include "base/units.h"
 #include "station/commands/commands.h"
+#include "station/commands/scan.h"
 #include "station/run/execute.h"
 #include "station/run/run_folder.h"
 #include "station/run/runner.h"
+#include "station/run/signals.h"
 
 namespace assay::station {
 namespace {
@@ -32,20 +33,25 @@ std::string host_name() {
   return name;
 }
 
-// Given, known to the board, or scanned: a barcode scanner types it and ends in Enter.
-Result<std::string> choose_serial(const Session& session, const RunOptions& options) {
-  std::string serial = options.serial.empty() ? session.own_serial() : options.serial;
+// Asks until the serial is one of this board's.
+Result<std::string> scan_serial(const Session& session, int signal_fd) {
+  for (;;) {
+    fmt::print("Scan the serial number of the {}: ", session.board().name);
+    std::fflush(stdout);
+    auto serial = scan_line(signal_fd);
+    if (!serial) return serial;
+    const auto checked = session.check_serial(*serial);
+    if (checked) return serial;
+    fmt::print("{}\n", checked.error().text());
+  }
+}
+
+// Given, known to the board, or scanned.
+Result<std::string> choose_serial(const Session& session, const RunOptions& options,
+                                  int signal_fd) {
+  const std::string serial = options.serial.empty() ? session.own_serial() : options.serial;
   if (serial.empty() && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) {
-    for (;;) {
-      fmt::print("Scan the serial number of the {}: ", session.board().name);
-      std::fflush(stdout);
-      if (!std::getline(std::cin, serial)) break;
-      while (!serial.empty() && (serial.back() == '\r' || serial.back() == '\t')) serial.pop_back();
-      const auto checked = session.check_serial(serial);
-      if (checked) return serial;
-      fmt::print("{}\n", checked.error().text());
-    }
-    serial.clear();
+    return scan_serial(session, signal_fd);
   }
   if (serial.empty()) {
     return fail(ErrorKind::usage, "the board does not know its serial number", "--serial",
@@ -62,9 +68,11 @@ Result<int> run(const RunOptions& options, const std::string& command_line) {
   if (!library) return std::unexpected(library.error());
   const auto plan = library->plan(options.plan);
   if (!plan) return std::unexpected(plan.error());
+  const auto signals = take_signals();
+  if (!signals) return std::unexpected(signals.error());
   const auto session = Session::open(*library, options.session);
   if (!session) return std::unexpected(session.error());
-  const auto serial = choose_serial(**session, options);
+  const auto serial = choose_serial(**session, options, signals->get());
   if (!serial) return std::unexpected(serial.error());
   if (auto ready = preflight(*plan, (*session)->bench()); !ready) {
     return std::unexpected(ready.error());
@@ -79,7 +87,8 @@ Result<int> run(const RunOptions& options, const std::string& command_line) {
                .station_name = options.station_name.empty() ? host_name() : options.station_name,
                .command_line = command_line,
                .folder = *folder,
-               .front_end = options.headless ? FrontEnd::lines : FrontEnd::dashboard});
+               .front_end = options.headless ? FrontEnd::lines : FrontEnd::dashboard,
+               .signal_fd = signals->get()});
   if (!done) return std::unexpected(done.error());
   const reports::Verdict verdict = verdict_of(done->summary, false);
   fmt::print("\n{}  {} on {}  {}\njournal  {}\nreport   {}\n{}  {}\n", *serial, plan->id,

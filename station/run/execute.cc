@@ -12,7 +12,6 @@
 #include "reports/json/report.h"
 #include "reports/record/recorder.h"
 #include "station/run/runner.h"
-#include "station/run/signals.h"
 #include "tui/follow.h"
 
 namespace assay::station {
@@ -33,8 +32,6 @@ void wait_quietly(int signal_fd, int done_fd, CancelToken& interrupt) {
 }  // namespace
 
 Result<Executed> execute(const Session& session, const Plan& plan, const ExecuteOptions& options) {
-  auto signals = take_signals();
-  if (!signals) return std::unexpected(signals.error());
   Executed done;
   done.journal = options.folder + "/journal.jsonl";
   done.report = options.folder + "/report.json";
@@ -65,13 +62,13 @@ Result<Executed> execute(const Session& session, const Plan& plan, const Execute
 
   tui::FollowOptions follow;
   follow.journal = done.journal;
-  follow.signal_fd = signals->get();
+  follow.signal_fd = options.signal_fd;
   follow.on_interrupt = [&] { interrupt.cancel(); };
   follow.writer_done = [&] { return finished.load(); };
   follow.stay_at_end = true;
   Result<tui::FollowResult> followed = tui::FollowResult{};
   if (options.front_end == FrontEnd::quiet) {
-    wait_quietly(signals->get(), done_fd.get(), interrupt);
+    wait_quietly(options.signal_fd, done_fd.get(), interrupt);
   } else if (options.front_end == FrontEnd::dashboard && tui::can_show_dashboard()) {
     followed = tui::follow_with_dashboard(follow);
   } else {

@@ -22,6 +22,7 @@ struct ExecuteOptions {
   std::string command_line;
   std::string folder;  // where journal.jsonl and report.json go; exists
   FrontEnd front_end = FrontEnd::dashboard;
+  int signal_fd = -1;  // of take_signals(), called before the session was opened
 };
 
 struct Executed {

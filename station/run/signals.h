@@ -8,7 +8,8 @@
 namespace assay::station {
 
 // Blocks SIGINT, SIGTERM and SIGHUP for this thread and all that it makes later, and returns the
-// signalfd that gives them. SIGPIPE is ignored: a closed pipe must not cut a run off.
+// signalfd that gives them. Call it before the first thread: one that does not block a signal is
+// killed by it. SIGPIPE is ignored: a closed pipe must not cut a run off.
 Result<UniqueFd> take_signals();
 
 }  // namespace assay::station

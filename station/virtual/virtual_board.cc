@@ -1,9 +1,7 @@
 #include "station/virtual/virtual_board.h"
 
 #include <fmt/core.h>
-#include <stdlib.h>
 
-#include <cerrno>
 #include <condition_variable>
 #include <filesystem>
 
@@ -54,23 +52,15 @@ std::unique_ptr<probes::Ram> make_ram(const Faults& faults) {
 Result<std::unique_ptr<VirtualBoard>> VirtualBoard::start(const VirtualSpec& spec,
                                                           const probes::BoardProfile& profile,
                                                           const Faults& faults) {
-  const char* base = getenv("TMPDIR");
-  std::string folder =
-      std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/assay-virtual-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) {
-    return fail_errno(errno, "cannot make the virtual board's folder", folder);
-  }
+  auto folder = BoardFolder::make();
+  if (!folder) return std::unexpected(folder.error());
   auto firmware = FirmwareProcess::start({firmware_version(spec, faults), spec.serial,
                                           faults.contains(Fault::fw_silent)    ? "silent"
                                           : faults.contains(Fault::fw_garbage) ? "garbage"
                                                                                : ""});
-  if (!firmware) {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-    return std::unexpected(firmware.error());
-  }
+  if (!firmware) return std::unexpected(firmware.error());
   std::unique_ptr<VirtualBoard> board(
-      new VirtualBoard(spec, profile, faults, folder, std::move(*firmware)));
+      new VirtualBoard(spec, profile, faults, std::move(*folder), std::move(*firmware)));
   for (const auto& written :
        {board->write_fixed_files(), board->write_pci(faults), board->write_live_files()}) {
     if (!written) return std::unexpected(written.error());
@@ -81,27 +71,25 @@ Result<std::unique_ptr<VirtualBoard>> VirtualBoard::start(const VirtualSpec& spe
 }
 
 VirtualBoard::VirtualBoard(VirtualSpec spec, probes::BoardProfile profile, const Faults& faults,
-                           std::string folder, FirmwareProcess firmware)
+                           BoardFolder folder, FirmwareProcess firmware)
     : spec_(std::move(spec)),
       profile_(std::move(profile)),
       folder_(std::move(folder)),
-      machine_(folder_),
+      machine_(folder_.path()),
       firmware_(std::move(firmware)),
       npu_(make_frames(spec_, faults), make_rules(spec_, profile_, faults)),
       ram_(make_ram(faults)),
       thermal_(spec_, faults.contains(Fault::thermal_gap)) {}
 
 VirtualBoard::~VirtualBoard() {
-  if (life_.joinable()) {
-    life_.request_stop();
-    life_.join();
-  }
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
+  if (!life_.joinable()) return;
+  // Before the members that it works on are gone.
+  life_.request_stop();
+  life_.join();
 }
 
 Result<> VirtualBoard::write(const std::string& path, const std::string& content) const {
-  const std::string full = folder_ + path;
+  const std::string full = folder_.path() + path;
   if (auto made = make_folders(fs::path(full).parent_path().string()); !made) return made;
   return write_file_atomically(full, content, Durability::visible);
 }

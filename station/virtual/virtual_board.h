@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "probes/framework/board_profile.h"
 #include "probes/memory/ram.h"
+#include "station/virtual/board_folder.h"
 #include "station/virtual/fault.h"
 #include "station/virtual/firmware_process.h"
 #include "station/virtual/thermal_model.h"
@@ -39,7 +40,7 @@ class VirtualBoard {
 
  private:
   VirtualBoard(VirtualSpec spec, probes::BoardProfile profile, const Faults& faults,
-               std::string folder, FirmwareProcess firmware);
+               BoardFolder folder, FirmwareProcess firmware);
 
   Result<> write_fixed_files();
   Result<> write_pci(const Faults& faults);
@@ -53,7 +54,7 @@ class VirtualBoard {
 
   VirtualSpec spec_;
   probes::BoardProfile profile_;
-  std::string folder_;
+  BoardFolder folder_;
   Machine machine_;
   FirmwareProcess firmware_;
   VirtualNpu npu_;

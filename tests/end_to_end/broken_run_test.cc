@@ -50,6 +50,31 @@ TEST(BrokenRun, killedInTheMiddleReadsAborted) {
   EXPECT_THAT(watched.out, HasSubstr("ABORTED"));
 }
 
+TEST(BrokenRun, theNextRunClearsAwayWhatAKilledOneLeft) {
+  const TemporaryFolder work;
+  setenv("TMPDIR", work.path().c_str(), 1);
+  const auto boards = [&] {
+    int found = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(work.path())) {
+      found += entry.path().filename().string().starts_with("assay-virtual-") ? 1 : 0;
+    }
+    return found;
+  };
+  Program killed(run_arguments(work / "out", long_plan(work)));
+  Program living(run_arguments(work / "living", long_plan(work)));
+  EXPECT_TRUE(eventually(60, [&] { return journal_has(work / "out", "assay.progress"); }));
+  EXPECT_TRUE(eventually(60, [&] { return journal_has(work / "living", "assay.progress"); }));
+  killed.kill(SIGKILL);
+  killed.wait();
+  EXPECT_EQ(boards(), 2);
+  EXPECT_EQ(assay({"fw", "--virtual"}).exit_code, 0);
+  EXPECT_EQ(boards(), 1);
+  living.kill(SIGINT);
+  EXPECT_EQ(living.wait().exit_code, 130);
+  EXPECT_EQ(boards(), 0);
+  unsetenv("TMPDIR");
+}
+
 TEST(BrokenRun, aJournalCutAtAnyByteNeverPasses) {
   const TemporaryFolder work;
   const Finished run =
