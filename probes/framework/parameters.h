@@ -33,7 +33,7 @@ class Parameters {
  public:
   void set(const std::string& name, ParameterValue value) { values_[name] = std::move(value); }
   bool has(const std::string& name) const { return values_.contains(name); }
-  std::string text(const std::string& name, std::string otherwise = {}) const {
+  std::string text(const std::string& name, const std::string& otherwise = {}) const {
     const auto* v = get<std::string>(name);
     return v ? *v : otherwise;
   }

@@ -157,11 +157,11 @@ void StepRecorder::extension(std::string name, nlohmann::json content) {
   emit(Extension{std::move(name), std::move(content)});
 }
 
-void StepRecorder::headline(std::string text) {
+void StepRecorder::headline(std::string_view text) {
   extension("assay.headline", {{"text", to_valid_utf8(text)}});
 }
 
-void StepRecorder::progress(std::uint64_t done, std::uint64_t total, std::string text) {
+void StepRecorder::progress(std::uint64_t done, std::uint64_t total, std::string_view text) {
   const std::int64_t now = monotonic_ns();
   std::int64_t last = last_progress_ns_.load();
   if (last != 0 && now - last < progress_interval_ns) return;
@@ -170,7 +170,7 @@ void StepRecorder::progress(std::uint64_t done, std::uint64_t total, std::string
   extension("assay.progress", {{"done", done}, {"total", total}, {"text", to_valid_utf8(text)}});
 }
 
-void StepRecorder::skip(std::string reason) {
+void StepRecorder::skip(std::string_view reason) {
   skipped_ = true;
   extension("assay.skip", {{"reason", to_valid_utf8(reason)}});
 }

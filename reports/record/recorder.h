@@ -91,11 +91,11 @@ class StepRecorder {
   void file(File file);
   void extension(std::string name, nlohmann::json content);
   // The result in a few characters, for the plan's list: "8 GT/s x4".
-  void headline(std::string text);
+  void headline(std::string_view text);
   // Written at most 4 times a second. `total` 0: unknown.
-  void progress(std::uint64_t done, std::uint64_t total, std::string text = {});
+  void progress(std::uint64_t done, std::uint64_t total, std::string_view text = {});
   // Why the step cannot be done here.
-  void skip(std::string reason);
+  void skip(std::string_view reason);
 
   // Writes the step's end, ERROR and SKIP as they were reported, and syncs the journal.
   void end();

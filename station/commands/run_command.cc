@@ -49,7 +49,7 @@ Result<std::string> scan_serial(const Session& session, int signal_fd) {
 // Given, known to the board, or scanned.
 Result<std::string> choose_serial(const Session& session, const RunOptions& options,
                                   int signal_fd) {
-  const std::string serial = options.serial.empty() ? session.own_serial() : options.serial;
+  std::string serial = options.serial.empty() ? session.own_serial() : options.serial;
   if (serial.empty() && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) {
     return scan_serial(session, signal_fd);
   }

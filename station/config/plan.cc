@@ -189,12 +189,14 @@ Result<probes::ParameterValue> parse_parameter(const probes::ParameterSpec& spec
   };
   switch (spec.type) {
     case probes::ParameterType::text:
-      if (!value.is_string() || value == "") return expected("text");
+      if (!value.is_string() || value.get_ref<const std::string&>().empty())
+        return expected("text");
       return value.get<std::string>();
     case probes::ParameterType::text_list: {
       if (!value.is_array() || value.empty() ||
-          !std::all_of(value.begin(), value.end(),
-                       [](const json& j) { return j.is_string() && j != ""; })) {
+          !std::all_of(value.begin(), value.end(), [](const json& j) {
+            return j.is_string() && !j.get_ref<const std::string&>().empty();
+          })) {
         return expected("a list of texts");
       }
       return value.get<std::vector<std::string>>();

@@ -104,7 +104,7 @@ Result<probes::BoardProfile> parse_profile(const LocatedJson& file) {
   board.serial_pattern = r.text("serial_pattern");
   if (!r.failed()) {
     try {
-      const std::regex compiled(board.serial_pattern);
+      (void)std::regex_match("", std::regex(board.serial_pattern));
     } catch (const std::regex_error&) {
       r.refuse("serial_pattern", "\"serial_pattern\": expected a regular expression");
     }

@@ -101,7 +101,7 @@ std::vector<std::string> ObjectReader::texts(const std::string& key) {
     return list;
   }
   for (const json& one : *j) {
-    if (!one.is_string() || one == "") {
+    if (!one.is_string() || one.get_ref<const std::string&>().empty()) {
       refuse(key, fmt::format("\"{}\": expected a list of texts, found {}", key, found(*j)));
       return list;
     }

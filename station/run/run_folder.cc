@@ -31,7 +31,7 @@ Result<std::string> make_run_folder(const std::string& out, const std::string& s
   std::strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
   const std::string base = out + "/" + file_name_of(serial) + "-" + stamp;
   for (int attempt = 1; attempt <= 1000; ++attempt) {
-    const std::string folder = attempt == 1 ? base : base + "-" + std::to_string(attempt);
+    std::string folder = attempt == 1 ? base : base + "-" + std::to_string(attempt);
     if (mkdir(folder.c_str(), 0755) == 0) return folder;
     if (errno != EEXIST) return fail_errno(errno, "cannot make the run's folder", folder);
   }

@@ -26,6 +26,7 @@ std::string program_path() {
 
 Result<pid_t> spawn(const std::vector<std::string>& arguments, int fd) {
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;

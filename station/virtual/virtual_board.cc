@@ -118,7 +118,7 @@ Result<> VirtualBoard::write_pci(const Faults& faults) {
   const bool one_lane = faults.contains(Fault::pcie_x1);
   const bool slow = faults.contains(Fault::pcie_gen1);
   std::uint8_t bus_of_npu = 0;
-  for (VirtualPciFunction f : spec_.pci) {
+  for (const VirtualPciFunction& f : spec_.pci) {
     const bool is_npu =
         !profile_.pcie.empty() && f.class_code == profile_.pcie.front().device_class;
     if (is_npu)
@@ -208,8 +208,7 @@ void VirtualBoard::advance(double seconds) {
 
 void VirtualBoard::log(const std::string& message) {
   kernel_log_ += fmt::format("6,{},{},-;{}\n", log_sequence_++, monotonic_ns() / 1000, message);
-  // A reader sees the old log or the new one. Failing to write it shows as a file that stays old.
-  (void)write("/dev/kmsg", kernel_log_);
+  if (!write("/dev/kmsg", kernel_log_)) kernel_log_.clear();  // lost, and not half there
 }
 
 void VirtualBoard::live(const std::stop_token& stop) {
@@ -222,7 +221,12 @@ void VirtualBoard::live(const std::stop_token& stop) {
     const std::int64_t now = monotonic_ns();
     advance(static_cast<double>(now - before) / 1e9);
     before = now;
-    (void)write_live_files();
+    if (const auto written = write_live_files(); !written) {
+      // A full disk: the board is gone rather than a sensor that lies.
+      std::error_code ignored;
+      fs::remove_all(folder_.path() + "/sys", ignored);
+      return;
+    }
   }
 }
 
