@@ -21,6 +21,9 @@ bool hung_up(const pollfd& input) {
   return (input.revents & POLLIN) != 0 && ioctl(input.fd, FIONREAD, &waiting) == 0 && waiting == 0;
 }
 
+constexpr int burst_ms = 30;
+constexpr int most_keys = 256;  // then the screen gets its turn
+
 class Dashboard {
  public:
   Dashboard(const FollowOptions& options, Follower& follower, Terminal& terminal)
@@ -78,15 +81,28 @@ class Dashboard {
       if (signals.interrupt) stop();
       if (signals.suspend) suspend();
     }
-    if (waiting[0].revents != 0) {
-      while (const auto key = terminal_.read_key()) handle(*key);
-    }
+    if (waiting[0].revents != 0) take_keys();
+  }
+
+  // Keys that follow each other faster than a person types are a barcode scanner's or were pasted:
+  // the letters of a serial number must not stop a run. Ctrl-C is in no barcode.
+  void take_keys() {
+    int keys = 0;
+    Key last = Key::other;
+    pollfd more{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+    do {
+      while (const auto key = terminal_.read_key()) {
+        ++keys;
+        last = *key;
+        if (last == Key::stop) stop();
+      }
+    } while (keys<most_keys&& ::poll(&more, 1, burst_ms)> 0 && !hung_up(more));
+    if (keys == 1 && last != Key::stop) handle(last);
   }
 
   void handle(Key key) {
     switch (key) {
       case Key::quit:
-      case Key::stop:
         stop();
         break;
       case Key::enter:
@@ -98,6 +114,7 @@ class Dashboard {
       case Key::redraw:
         terminal_.repaint();
         break;
+      case Key::stop:
       case Key::other:
         break;
     }

@@ -122,10 +122,16 @@ std::string to_utf8(std::u32string_view text) {
 }
 
 std::string to_ascii(std::string_view text) {
+  // What the screen and the probes write themselves stays readable.
+  static constexpr std::u32string_view known = U"°·…⇑⇓–—×µ▶";
+  static constexpr std::string_view instead = " ..^v--xu>";
   std::string ascii;
   for (const Glyph& glyph : split_glyphs(text)) {
-    if (glyph.text[0] < 0x80) {
-      ascii += static_cast<char>(glyph.text[0]);
+    const char32_t c = glyph.text[0];
+    if (c < 0x80) {
+      ascii += static_cast<char>(c);
+    } else if (const auto at = known.find(c); at != known.npos) {
+      ascii += instead[at];
     } else {
       ascii.append(static_cast<std::size_t>(glyph.width), '?');
     }

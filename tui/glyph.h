@@ -24,7 +24,7 @@ int text_width(std::string_view text);
 
 std::string to_utf8(std::u32string_view text);
 
-// '?' for what is not ASCII, as many as it takes cells.
+// As many cells as before. A few signs get the ASCII one that is most like them, others '?'.
 std::string to_ascii(std::string_view text);
 
 // At most `width` cells; what is cut off ends in ".." or, with `utf8`, in an ellipsis.

@@ -47,7 +47,7 @@ Layout lay_out(int rows, int cols, Moment moment) {
   const int log_rows = roomy ? std::min(rows / 4, 12) : moment == Moment::ended ? 0 : 3 + 2;
   layout.log = {bottom - log_rows, 0, log_rows, cols};
   bottom -= log_rows;
-  const int plan_cols = roomy ? std::clamp(cols / 3, 39, 56) : 32;
+  const int plan_cols = roomy ? std::clamp(cols / 3, 39, 56) : moment == Moment::ended ? 28 : 32;
   layout.plan = {top, 0, bottom - top, plan_cols};
   layout.step = {top, plan_cols, bottom - top, cols - plan_cols};
   return layout;

@@ -57,11 +57,11 @@ void draw_plan(const Area& area, const DashboardModel& model, std::int64_t now) 
     std::string time = format_seconds(model.elapsed_ns(step, now));
     const int result_room = area.cols() - time_width - 1 - col;
     // Where only one of them has room it is the result.
-    const bool both = result_room >= std::min(text_width(result), 5);
-    if (!both && !result.empty()) time = shorten(result, area.cols() - col, area.utf8());
-    if (both && !result.empty()) {
-      const std::string text = shorten(result, result_room, area.utf8());
-      area.put(row, area.cols() - time_width - 1 - text_width(text), text, role);
+    const bool both = result_room >= text_width(result);
+    if (both) {
+      area.put(row, area.cols() - time_width - 1 - text_width(result), result, role);
+    } else {
+      time = shorten(result, area.cols() - col, area.utf8());
     }
     const int time_col = area.cols() - text_width(time);
     if (time_col >= col) area.put(row, time_col, time, both ? Role::dim : role);

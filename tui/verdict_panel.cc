@@ -60,11 +60,16 @@ std::string big_row(std::string_view word, int row, int scale, bool utf8) {
   return text;
 }
 
-std::vector<std::string> reason_lines(const DashboardModel& model, int width) {
+// The finding, then what else speaks against each step.
+std::vector<std::string> reason_lines(const DashboardModel& model, const std::string& reason,
+                                      int width) {
   std::vector<std::string> lines;
-  const reports::FindingRecord* finding = model.first_finding();
-  if (finding != nullptr) {
-    return finding_text(*model.step_of(finding), finding->finding, width);
+  if (const reports::FindingRecord* found = model.first_finding()) {
+    const StepRecord& step = *model.step_of(found);
+    // Where the reason is this finding already, its heading would only say it again.
+    lines = reason == step.id + ": " + found->finding.code
+                ? finding_body(found->finding, width)
+                : finding_text(step, found->finding, width);
   }
   for (const StepRecord& step : model.run().steps) {
     const std::vector<std::string> remarks = step_remarks(step);
@@ -117,19 +122,18 @@ void draw_verdict(const Area& area, const DashboardModel& model) {
 void draw_reason(const Area& area, const DashboardModel& model) {
   if (area.empty()) return;
   const Verdict verdict = model.verdict();
+  const std::string reason = reports::verdict_reason(model.run(), model.running());
   int row = 0;
-  area.put_short(row++, 0,
-                 fmt::format("{}  {}", reports::to_word(verdict),
-                             reports::verdict_reason(model.run(), model.running())),
+  area.put_short(row++, 0, fmt::format("{}  {}", reports::to_word(verdict), reason),
                  role_of(verdict));
-  if (area.rows() > 8) ++row;
-  const std::vector<std::string> lines = reason_lines(model, area.cols());
-  for (std::size_t i = 0; i < lines.size() && row < area.rows(); ++i) {
-    area.put_short(row++, 0, lines[i], i == 0 ? Role::title : Role::normal);
+  std::vector<std::string> lines = reason_lines(model, reason, area.cols());
+  if (const std::size_t findings = count_findings(model.run()); findings > 1) {
+    lines.push_back(fmt::format("{} findings in all", findings));
   }
-  const std::size_t findings = count_findings(model.run());
-  if (findings > 1 && row < area.rows()) {
-    area.put_short(row, 0, fmt::format("and {} more in the report", findings - 1), Role::dim);
+  if (row + 1 + static_cast<int>(lines.size()) <= area.rows()) ++row;  // air, where there is room
+  for (std::size_t i = 0; i < lines.size() && row < area.rows(); ++i) {
+    // Headings begin at the border, what belongs to them is indented.
+    area.put_short(row++, 0, lines[i], lines[i].starts_with(' ') ? Role::normal : Role::title);
   }
 }
 

@@ -75,6 +75,18 @@ TEST_F(Dashboard, QLeavesAWatchedRunThatGoesOn) {
   EXPECT_TRUE(run.modes_as_before());
 }
 
+TEST_F(Dashboard, AScannedSerialNumberPressesNoKey) {
+  const auto writer = write_run(journal(), RunMoment::running);
+  PtyRun run(24, 80, [&] { return show({.journal = journal()}); });
+  ASSERT_TRUE(run.wait_for("RUNNING"));
+  run.forget();
+  run.type("QA-2026-004417\r");
+  writer->log(reports::Severity::info, "it goes on");
+  ASSERT_TRUE(run.wait_for("it goes on"));
+  run.type("q");
+  EXPECT_EQ(run.wait_for_end(), interrupted << 8);
+}
+
 TEST_F(Dashboard, CtrlCStopsTheRunAndASecondTimeLeaves) {
   const auto writer = write_run(journal(), RunMoment::running);
   PtyRun run(24, 80, [&] { return show({.journal = journal(), .on_interrupt = [] {}}); });
