@@ -7,10 +7,11 @@ namespace assay::tui {
 int Canvas::put(int row, int col, std::string_view text, Role role, int width) {
   if (row < 0 || row >= rows_ || col >= cols_ || width <= 0) return 0;
   const int end = width < cols_ - col ? col + width : cols_;
-  const std::string ascii = utf8_ ? std::string() : to_ascii(text);
+  const int cells = end - col;
+  const std::string ascii = utf8_ ? std::string() : to_ascii(text, cells);
   static const Glyph blank{U" ", 1};
   int at = col;
-  for (const Glyph& glyph : split_glyphs(utf8_ ? text : std::string_view(ascii))) {
+  for (const Glyph& glyph : split_glyphs(utf8_ ? text : ascii, cells)) {
     if (at >= end) break;
     const int next = at + glyph.width;
     if (at >= 0 && next <= end) {

@@ -21,6 +21,7 @@ Signals read_signals(int signal_fd);
 
 class Follower {
  public:
+  // The options must outlive it.
   static Result<Follower> open(const FollowOptions& options);
 
   // Reads what came. True when there was something, or when it turned out to be the end.

@@ -57,6 +57,9 @@ bool combines(char32_t c) {
          !(c >= 0xFFF9 && c <= 0xFFFB) && !(c >= 0xFE00 && c <= 0xFE0F);
 }
 
+// In one cell. A pile of a thousand marks is no text.
+constexpr std::size_t most_characters = 4;
+
 // Takes the first character off text that is known to be valid UTF-8.
 char32_t take(std::string_view& text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -76,17 +79,24 @@ int width_of(char32_t character) {
   return contains(wide, character) ? 2 : 1;
 }
 
-std::vector<Glyph> split_glyphs(std::string_view text) {
+std::vector<Glyph> split_glyphs(std::string_view text, int cells) {
+  // Bytes of a character with as many marks as a cell holds.
+  constexpr std::size_t most_bytes = 4 * most_characters;
+  const auto needed = static_cast<std::size_t>(std::max(0, cells));
+  if (needed < text.size() / most_bytes) text = text.substr(0, (needed + 1) * most_bytes);
   const std::string printable = to_printable(text);
   std::vector<Glyph> glyphs;
-  glyphs.reserve(printable.size());
+  glyphs.reserve(std::min(printable.size(), needed));
+  int used = 0;
   for (std::string_view rest = printable; !rest.empty();) {
     const char32_t character = take(rest);
     const int width = width_of(character);
     if (width > 0) {
+      if (used >= cells) break;
+      used += width;
       glyphs.push_back({std::u32string(1, character), width});
-    } else if (combines(character) && !glyphs.empty() && glyphs.back().text.size() < 4) {
-      // A cell holds no more; a pile of a thousand marks is no text.
+    } else if (combines(character) && !glyphs.empty() &&
+               glyphs.back().text.size() < most_characters) {
       glyphs.back().text.push_back(character);
     }
   }
@@ -121,12 +131,12 @@ std::string to_utf8(std::u32string_view text) {
   return bytes;
 }
 
-std::string to_ascii(std::string_view text) {
+std::string to_ascii(std::string_view text, int cells) {
   // What the screen and the probes write themselves stays readable.
   static constexpr std::u32string_view known = U"°·…⇑⇓–—×µ▶";
   static constexpr std::string_view instead = " ..^v--xu>";
   std::string ascii;
-  for (const Glyph& glyph : split_glyphs(text)) {
+  for (const Glyph& glyph : split_glyphs(text, cells)) {
     const char32_t c = glyph.text[0];
     if (c < 0x80) {
       ascii += static_cast<char>(c);
@@ -140,17 +150,22 @@ std::string to_ascii(std::string_view text) {
 }
 
 std::string shorten(std::string_view text, int width, bool utf8) {
-  if (text_width(text) <= width) return to_printable(text);
-  const std::string end = utf8 ? "…" : "..";
-  const int room = width - text_width(end);
+  const std::vector<Glyph> glyphs = split_glyphs(text, width + 1);
+  int whole = 0;
+  for (const Glyph& glyph : glyphs) whole += glyph.width;
+  const std::string_view end = whole <= width ? "" : utf8 ? "…" : "..";
+  const int end_width = text_width(end);
+  const bool has_end = end_width <= width;
+  const int room = has_end ? width - end_width : width;
   std::string kept;
   int used = 0;
-  for (const Glyph& glyph : split_glyphs(text)) {
-    if (used + glyph.width > (room < 0 ? width : room)) break;
+  for (const Glyph& glyph : glyphs) {
+    if (used + glyph.width > room) break;
     used += glyph.width;
     kept += to_utf8(glyph.text);
   }
-  return room < 0 ? kept : kept + end;
+  if (has_end) kept += end;
+  return kept;
 }
 
 std::string pad_right(std::string text, int width) {

@@ -2,6 +2,7 @@
 // wcwidth(), so that a screen is the same in every locale, and in tests.
 #pragma once
 
+#include <climits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,15 +18,16 @@ struct Glyph {
 int width_of(char32_t character);
 
 // Makes the text printable first. Characters that only steer (joiners, bidirectional overrides) are
-// dropped: they could make a line read as something else than it says.
-std::vector<Glyph> split_glyphs(std::string_view text);
+// dropped: they could make a line read as something else than it says. Stops where `cells` are
+// filled: a message of a megabyte costs no more than what is seen of it.
+std::vector<Glyph> split_glyphs(std::string_view text, int cells = INT_MAX);
 
 int text_width(std::string_view text);
 
 std::string to_utf8(std::u32string_view text);
 
 // As many cells as before. A few signs get the ASCII one that is most like them, others '?'.
-std::string to_ascii(std::string_view text);
+std::string to_ascii(std::string_view text, int cells = INT_MAX);
 
 // At most `width` cells; what is cut off ends in ".." or, with `utf8`, in an ellipsis.
 std::string shorten(std::string_view text, int width, bool utf8);

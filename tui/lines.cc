@@ -78,7 +78,10 @@ void LinePrinter::print_step(const DashboardModel& model, const StepRecord& step
   const bool says_something = step.progress.total != 0 || !step.progress.text.empty();
   if (says_something && now_wall_ns - last_progress_ns_ >= progress_interval_ns) {
     last_progress_ns_ = now_wall_ns;
-    add("      " + progress_text(model, step));
+    // A step that stands still is not news.
+    std::string text = "      " + progress_text(model, step);
+    if (text != last_progress_) add(text);
+    last_progress_ = std::move(text);
   }
 }
 

@@ -32,6 +32,7 @@ class LinePrinter {
   int id_width_ = 0;
   std::size_t errors_printed_ = 0;
   std::int64_t last_progress_ns_ = 0;
+  std::string last_progress_;
   std::vector<Printed> printed_;  // beside the run's steps
   std::string out_;
 };

@@ -26,22 +26,32 @@ struct ValueRow {
   const std::deque<double>* samples = nullptr;
 };
 
-std::vector<ValueRow> value_rows(const StepRecord& step) {
+ValueRow row_of(const reports::SeriesRecord& s) {
+  return {s.within(),
+          !s.start.validators.empty(),
+          s.start.name,
+          s.count > 0 ? value_text(s.last, s.start.unit) : "",
+          limits_text(s.start.validators, s.start.unit),
+          &s.recent};
+}
+
+ValueRow row_of(const reports::MeasurementRecord& m) {
+  std::string limit = limits_text(m.measurement.validators, m.measurement.unit);
+  if (!m.measurement.part.empty()) limit += "  " + m.measurement.part;
+  return {m.within, !m.measurement.validators.empty(), m.measurement.name,
+          value_text(m.measurement.value, m.measurement.unit), std::move(limit)};
+}
+
+// What is outside its limits comes first: it must not be what the panel has no room for.
+std::vector<ValueRow> value_rows(const StepRecord& step, int room) {
   std::vector<ValueRow> rows;
-  for (const auto& s : step.series) {
-    rows.push_back({s.within(), !s.start.validators.empty(), s.start.name,
-                    s.count > 0 ? value_text(s.last, s.start.unit) : "",
-                    limits_text(s.start.validators, s.start.unit), &s.recent});
+  const auto add = [&](bool wanted, bool within, const auto& record) {
+    if (within == wanted && static_cast<int>(rows.size()) < room) rows.push_back(row_of(record));
+  };
+  for (const bool wanted : {false, true}) {
+    for (const auto& s : step.series) add(wanted, s.within(), s);
+    for (const auto& m : step.measurements) add(wanted, m.within, m);
   }
-  for (const auto& m : step.measurements) {
-    std::string limit = limits_text(m.measurement.validators, m.measurement.unit);
-    if (!m.measurement.part.empty()) limit += "  " + m.measurement.part;
-    rows.push_back({m.within, !m.measurement.validators.empty(), m.measurement.name,
-                    value_text(m.measurement.value, m.measurement.unit), std::move(limit)});
-  }
-  // What is outside its limits must not be what the panel has no room for.
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const ValueRow& a, const ValueRow& b) { return !a.within && b.within; });
   return rows;
 }
 
@@ -114,7 +124,7 @@ void draw_step(const Area& area, const DashboardModel& model, std::int64_t now) 
                    Role::warn);
   }
 
-  const std::vector<ValueRow> values = value_rows(*step);
+  const std::vector<ValueRow> values = value_rows(*step, area.rows() - row);
   if (row + 1 + static_cast<int>(values.size()) <= area.rows()) ++row;  // air, where there is room
   int name_width = 0;
   int value_width = 0;
@@ -125,7 +135,6 @@ void draw_step(const Area& area, const DashboardModel& model, std::int64_t now) 
   name_width = std::min(name_width, std::max(8, area.cols() / 3));
   value_width = std::min(value_width, std::max(8, area.cols() / 4));
   for (const ValueRow& value : values) {
-    if (row >= area.rows()) break;
     draw_value(area, row++, value, name_width, value_width);
   }
 }

@@ -4,9 +4,11 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <clocale>
 #include <csignal>
 #include <cstdlib>
+#include <random>
 
 #include "base/clock.h"
 #include "tests/tui/pty_run.h"
@@ -21,12 +23,14 @@ using testing::Not;
 
 constexpr int left_alone = 10;  // exit codes of the child
 constexpr int interrupted = 11;
+constexpr int no_terminal = 12;
 constexpr const char* leave_screen = "\x1b[?1049l";
 
 // What main() does around the dashboard.
-int show(FollowOptions options, bool with_signal_fd = true) {
-  setenv("TERM", "xterm", 1);
-  std::setlocale(LC_ALL, "C.UTF-8");
+int show(FollowOptions options, bool with_signal_fd = true, const char* type = "xterm",
+         const char* locale = "C.UTF-8") {
+  setenv("TERM", type, 1);
+  std::setlocale(LC_ALL, locale);
   if (with_signal_fd) {
     sigset_t set;
     sigemptyset(&set);
@@ -34,7 +38,7 @@ int show(FollowOptions options, bool with_signal_fd = true) {
     sigprocmask(SIG_BLOCK, &set, nullptr);
     options.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   }
-  if (!can_show_dashboard()) return 1;
+  if (!can_show_dashboard()) return no_terminal;
   const auto followed = follow_with_dashboard(options);
   if (!followed) return 2;
   return followed->interrupted ? interrupted : left_alone;
@@ -192,6 +196,46 @@ TEST_F(Dashboard, LeavesWithoutSpinningWhenTheTerminalIsGone) {
   ASSERT_TRUE(run.wait_for("RUNNING"));
   run.hang_up();
   EXPECT_EQ(run.wait_for_end(), interrupted << 8);
+}
+
+TEST_F(Dashboard, OutlivesAStormOfKeysAndSizes) {
+  const auto writer = write_run(journal(), RunMoment::running);
+  PtyRun run(24, 80, [&] { return show({.journal = journal()}); });
+  ASSERT_TRUE(run.wait_for("RUNNING"));
+  std::minstd_rand random(1);
+  for (int i = 0; i < 300; ++i) {
+    run.resize(static_cast<int>(random() % 60), static_cast<int>(random() % 200));
+    std::string bytes(16, ' ');
+    for (char& byte : bytes) {
+      do {
+        byte = static_cast<char>(random());
+      } while (byte == '\x03' || byte == '\x1a');  // these would stop it, rightly
+    }
+    run.type(bytes);
+    run.wait_briefly();
+  }
+  run.resize(24, 80);
+  run.type("\x03");
+  EXPECT_EQ(run.wait_for_end(), interrupted << 8);
+  EXPECT_TRUE(run.modes_as_before());
+}
+
+TEST_F(Dashboard, AnyTerminalAndAnyLocale) {
+  write_run(journal(), RunMoment::failed);
+  for (const char* type :
+       {"xterm-256color", "screen", "tmux-256color", "linux", "vt100", "vt220"}) {
+    for (const char* locale : {"C", "C.UTF-8"}) {
+      PtyRun run(24, 80, [&] { return show({.journal = journal()}, true, type, locale); });
+      const int status = run.wait_for_end();
+      if (status == no_terminal << 8) continue;  // a kind that this machine does not know
+      EXPECT_EQ(status, left_alone << 8) << type;
+      EXPECT_TRUE(run.modes_as_before()) << type;
+      EXPECT_THAT(run.output(), HasSubstr("PCIE_LINK_DEGRADED")) << type;
+      const bool ascii = std::all_of(run.output().begin(), run.output().end(),
+                                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+      EXPECT_EQ(ascii, std::string(locale) == "C") << type;
+    }
+  }
 }
 
 TEST_F(Dashboard, NoColorMeansNone) {

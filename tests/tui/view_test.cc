@@ -38,8 +38,10 @@ class View : public testing::Test {
     return screen(model(moment), rows, cols, utf8);
   }
 
- private:
+ protected:
   TempFolder folder_;
+
+ private:
   int journals_ = 0;
 };
 
@@ -130,6 +132,41 @@ TEST_F(View, EveryRowHasItsWidthAtEverySize) {
       ASSERT_EQ(count, rows);
     }
     EXPECT_EQ(screen(run, 0, 0), "");
+  }
+}
+
+// A journal may come from anywhere, and say anything.
+TEST_F(View, HostileTextStaysInItsPlace) {
+  const std::string nasty = std::string(100'000, 'x') + "\x1b[2J";
+  const std::string marks = [] {
+    std::string text = "测";
+    for (int i = 0; i < 50'000; ++i) text += "\xCC\x81";
+    return text;
+  }();
+  const std::string journal = folder_.path("hostile");
+  auto run = *reports::Recorder::create(journal);
+  run->run_start({.name = nasty,
+                  .parameters = {{"board", {{"name", marks}}}, {"operator", 7}, {"plan", "text"}},
+                  .dut_info = {{"dutInfoId", nasty}}});
+  auto step = run->begin_step(nasty, marks, {});
+  step->progress(5, 3, marks);
+  step->headline("\xE2\x80\xAE" + nasty);
+  for (int i = 0; i < 500; ++i) step->measure(marks, nasty, nasty);
+  step->finding({.code = nasty, .message = marks, .where = nasty});
+  step->error(nasty, nasty);
+  step->log(reports::Severity::error, nasty);
+  for (const bool growing : {true, false}) {
+    const DashboardModel hostile = model_of(journal, growing);
+    for (const auto& [rows, cols] : {std::pair{40, 120}, {24, 80}, {14, 59}, {5, 20}, {1, 1}}) {
+      for (const bool utf8 : {true, false}) {
+        std::istringstream lines(screen(hostile, rows, cols, utf8));
+        std::string line;
+        while (std::getline(lines, line)) {
+          ASSERT_EQ(text_width(line), cols);
+          ASSERT_EQ(line.find('\x1b'), line.npos);
+        }
+      }
+    }
   }
 }
 
