@@ -49,7 +49,7 @@ class Dashboard {
     // A new size and what a person asked for are answered at once, the rest at the pace of frames.
     if (terminal_.adjust_size()) stale_ = true;
     const std::int64_t now_monotonic = monotonic_ns();
-    const bool due = now_monotonic - last_frame_ns_ >= frame_ms * ns_per_ms * 9 / 10;
+    const bool due = now_monotonic - last_frame_ns_ >= frame_ms * ns_per_ms;
     if (!stale_ && !(changed_ && due)) return;
     stale_ = false;
     changed_ = false;
@@ -89,14 +89,17 @@ class Dashboard {
   void take_keys() {
     int keys = 0;
     Key last = Key::other;
-    pollfd more{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+    const auto more_comes = [] {
+      pollfd more{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+      return ::poll(&more, 1, burst_ms) > 0 && !hung_up(more);
+    };
     do {
       while (const auto key = terminal_.read_key()) {
         ++keys;
         last = *key;
         if (last == Key::stop) stop();
       }
-    } while (keys<most_keys&& ::poll(&more, 1, burst_ms)> 0 && !hung_up(more));
+    } while (keys < most_keys && more_comes());
     if (keys == 1 && last != Key::stop) handle(last);
   }
 
