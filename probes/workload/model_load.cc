@@ -71,7 +71,7 @@ Result<> make_room(StepContext& context) {
   context.recorder.log(
       reports::Severity::info,
       fmt::format("pool flushed and defragmented: largest_free_block {}", format_gb(largest)));
-  context.recorder.measure("largest_free_block", static_cast<std::int64_t>(largest), "By");
+  context.recorder.measure("pool_largest_free_block", static_cast<std::int64_t>(largest), "By");
   return {};
 }
 

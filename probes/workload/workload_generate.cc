@@ -167,7 +167,7 @@ Probe workload_generate_probe() {
                        {"experts_used", "1", "share of all experts that got a token"},
                        {"mapped_bytes", "By", "memory that the model has mapped"},
                        {"load_time", "s", "mapping and filling the weights"},
-                       {"largest_free_block", "By", "of the pool, before the load"},
+                       {"pool_largest_free_block", "By", "flushed and defragmented"},
                        {"token_latency", "s", "of each later token"}},
       .preflight = preflight,
       .run = run_workload,

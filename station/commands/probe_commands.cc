@@ -130,7 +130,7 @@ Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
   if (!plan) return std::unexpected(plan.error());
   const auto library = Library::open();
   if (!library) return std::unexpected(library.error());
-  const auto signals = take_signals();
+  const auto signals = take_signals(SignalsFor::lines);
   if (!signals) return std::unexpected(signals.error());
   const auto session = Session::open(*library, options.session);
   if (!session) return std::unexpected(session.error());

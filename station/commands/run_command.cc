@@ -13,6 +13,7 @@
 #include "station/run/run_folder.h"
 #include "station/run/runner.h"
 #include "station/run/signals.h"
+#include "tui/terminal.h"
 
 namespace assay::station {
 namespace {
@@ -68,7 +69,8 @@ Result<int> run(const RunOptions& options, const std::string& command_line) {
   if (!library) return std::unexpected(library.error());
   const auto plan = library->plan(options.plan);
   if (!plan) return std::unexpected(plan.error());
-  const auto signals = take_signals();
+  const bool dashboard = !options.headless && tui::can_show_dashboard();
+  const auto signals = take_signals(dashboard ? SignalsFor::dashboard : SignalsFor::lines);
   if (!signals) return std::unexpected(signals.error());
   const auto session = Session::open(*library, options.session);
   if (!session) return std::unexpected(session.error());
@@ -87,7 +89,7 @@ Result<int> run(const RunOptions& options, const std::string& command_line) {
                .station_name = options.station_name.empty() ? host_name() : options.station_name,
                .command_line = command_line,
                .folder = *folder,
-               .front_end = options.headless ? FrontEnd::lines : FrontEnd::dashboard,
+               .front_end = dashboard ? FrontEnd::dashboard : FrontEnd::lines,
                .signal_fd = signals->get()});
   if (!done) return std::unexpected(done.error());
   const reports::Verdict verdict = verdict_of(done->summary, false);

@@ -8,6 +8,7 @@
 #include "station/commands/commands.h"
 #include "station/run/signals.h"
 #include "tui/follow.h"
+#include "tui/terminal.h"
 
 namespace assay::station {
 namespace {
@@ -18,15 +19,15 @@ struct WatchOptions {
 };
 
 Result<int> watch(const WatchOptions& options) {
-  const auto signals = take_signals();
+  const bool dashboard = !options.headless && tui::can_show_dashboard();
+  const auto signals = take_signals(dashboard ? SignalsFor::dashboard : SignalsFor::lines);
   if (!signals) return std::unexpected(signals.error());
   tui::FollowOptions follow;
   follow.journal = options.journal;
   follow.signal_fd = signals->get();
   follow.stay_at_end = true;
-  const auto followed = !options.headless && tui::can_show_dashboard()
-                            ? tui::follow_with_dashboard(follow)
-                            : tui::follow_with_lines(follow, stdout);
+  const auto followed =
+      dashboard ? tui::follow_with_dashboard(follow) : tui::follow_with_lines(follow, stdout);
   if (!followed) return std::unexpected(followed.error());
   const auto verdict = verdict_of(followed->summary, followed->interrupted);
   fmt::print("{}  {}\n", to_word(verdict),

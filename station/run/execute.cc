@@ -69,7 +69,7 @@ Result<Executed> execute(const Session& session, const Plan& plan, const Execute
   Result<tui::FollowResult> followed = tui::FollowResult{};
   if (options.front_end == FrontEnd::quiet) {
     wait_quietly(options.signal_fd, done_fd.get(), interrupt);
-  } else if (options.front_end == FrontEnd::dashboard && tui::can_show_dashboard()) {
+  } else if (options.front_end == FrontEnd::dashboard) {
     followed = tui::follow_with_dashboard(follow);
   } else {
     followed = tui::follow_with_lines(follow, stdout);

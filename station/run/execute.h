@@ -10,7 +10,7 @@
 namespace assay::station {
 
 enum class FrontEnd {
-  dashboard,  // when there is a terminal that can show it, else lines
+  dashboard,  // needs a terminal that can show it
   lines,      // plain lines on standard output
   quiet,
 };
@@ -21,7 +21,7 @@ struct ExecuteOptions {
   std::string station_name;
   std::string command_line;
   std::string folder;  // where journal.jsonl and report.json go; exists
-  FrontEnd front_end = FrontEnd::dashboard;
+  FrontEnd front_end = FrontEnd::lines;
   int signal_fd = -1;  // of take_signals(), called before the session was opened
 };
 

@@ -7,11 +7,14 @@
 
 namespace assay::station {
 
-Result<UniqueFd> take_signals() {
+Result<UniqueFd> take_signals(SignalsFor use) {
   signal(SIGPIPE, SIG_IGN);
   sigset_t taken;
   sigemptyset(&taken);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&taken, number);
+  if (use == SignalsFor::dashboard) {
+    for (const int number : {SIGTSTP, SIGWINCH}) sigaddset(&taken, number);
+  }
   if (const int error = pthread_sigmask(SIG_BLOCK, &taken, nullptr); error != 0) {
     return fail_errno(error, "cannot block signals");
   }

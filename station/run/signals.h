@@ -7,9 +7,14 @@
 
 namespace assay::station {
 
-// Blocks SIGINT, SIGTERM and SIGHUP for this thread and all that it makes later, and returns the
+enum class SignalsFor {
+  lines,      // SIGINT, SIGTERM, SIGHUP
+  dashboard,  // those, and SIGTSTP and SIGWINCH, which concern its screen
+};
+
+// Blocks the signals for this thread and all that it makes later, and returns the
 // signalfd that gives them. Call it before the first thread: one that does not block a signal is
 // killed by it. SIGPIPE is ignored: a closed pipe must not cut a run off.
-Result<UniqueFd> take_signals();
+Result<UniqueFd> take_signals(SignalsFor use);
 
 }  // namespace assay::station

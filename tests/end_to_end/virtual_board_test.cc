@@ -45,7 +45,7 @@ TEST(VirtualBoard, healthyOnePassesAndLeavesJournalAndReport) {
     EXPECT_FALSE(o["remedy"].empty());
   }
   const auto dense = step_of(report, "workload.dense");
-  EXPECT_GT(named(dense["measurements"], "largest_free_block")["value"],
+  EXPECT_GT(named(dense["measurements"], "pool_largest_free_block")["value"],
             named(dense["measurements"], "mapped_bytes")["value"]);
   EXPECT_GT(named(dense["measurements"], "mapped_bytes")["value"], 21'200'000'000);
 
