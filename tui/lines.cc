@@ -47,6 +47,7 @@ std::string LinePrinter::update(const DashboardModel& model, std::int64_t now_wa
     id_width_ = std::min(id_width_, line_width / 3);
     last_progress_ns_ = now_wall_ns;
   }
+  print_warnings(run);
   printed_.resize(std::max(printed_.size(), run.steps.size()));
   for (std::size_t i = 0; i < run.steps.size(); ++i) {
     print_step(model, run.steps[i], printed_[i], now_wall_ns);
@@ -56,6 +57,17 @@ std::string LinePrinter::update(const DashboardModel& model, std::int64_t now_wa
     add(fmt::format("ERROR {}: {}", error.symptom, error.message));
   }
   return std::exchange(out_, {});
+}
+
+// What went wrong and what was found stand with their step; other log lines are for the dashboard.
+void LinePrinter::print_warnings(const reports::RunSummary& run) {
+  const std::uint64_t kept_from = run.log_count - run.logs.size();
+  for (std::uint64_t i = std::max(logs_seen_, kept_from); i < run.log_count; ++i) {
+    const reports::LogRecord& log = run.logs[i - kept_from];
+    if (log.severity != reports::Severity::warning) continue;
+    add(fmt::format("WARN  {}{}{}", log.step_id, log.step_id.empty() ? "" : "  ", log.message));
+  }
+  logs_seen_ = run.log_count;
 }
 
 void LinePrinter::print_step(const DashboardModel& model, const StepRecord& step, Printed& printed,

@@ -25,12 +25,14 @@ class LinePrinter {
   };
   void print_step(const DashboardModel& model, const reports::StepRecord& step, Printed& printed,
                   std::int64_t now_wall_ns);
+  void print_warnings(const reports::RunSummary& run);
   void add(const std::string& line);
 
   bool utf8_;
   bool header_printed_ = false;
   int id_width_ = 0;
   std::size_t errors_printed_ = 0;
+  std::uint64_t logs_seen_ = 0;
   std::int64_t last_progress_ns_ = 0;
   std::string last_progress_;
   std::vector<Printed> printed_;  // beside the run's steps

@@ -154,15 +154,17 @@ Result<> run_memory_test(StepContext& context) {
   const std::vector<std::string> tests = context.parameters.texts("tests");
   const std::uint64_t iterations = context.parameters.number("iterations", 1);
 
-  recorder.progress(0, 0, "getting " + format_gib(size) + " of memory");
-  auto region = RamRegion::allocate(size);
+  auto region = RamRegion::allocate(size, context.bench.workers, [&](std::size_t present) {
+    recorder.progress(present, size, "getting " + format_gib(size) + " of memory");
+    return !context.cancelled();
+  });
   if (!region) return std::unexpected(region.error());
   if (!region->locked()) {
     recorder.log(reports::Severity::warning,
                  "the memory could not be locked (RLIMIT_MEMLOCK): pages may move or be swapped");
   }
   if (tests.size() == 1) {
-    recorder.log(reports::Severity::info,
+    recorder.log(reports::Severity::warning,
                  "one fixed pattern alone finds half of all stuck bits and no transition, address "
                  "or coupling fault");
   }

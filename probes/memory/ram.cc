@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <optional>
@@ -15,6 +16,18 @@ namespace {
 
 constexpr std::size_t page = 1 << 12;
 constexpr std::size_t big_page = std::size_t{2} << 20;
+constexpr std::size_t piece_bytes = std::size_t{32} << 20;
+
+// Makes pages present. False when the kernel has none left.
+bool populate(std::byte* data, std::size_t length) {
+  if (madvise(data, length, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno != EINVAL) return false;
+  // Kernels before 5.14 cannot populate: touch.
+  for (std::size_t i = 0; i < length; i += page) {
+    *static_cast<volatile std::byte*>(data + i) = std::byte{0};
+  }
+  return true;
+}
 
 // "MemAvailable:   123 kB" of /proc/meminfo, in bytes.
 std::optional<std::uint64_t> meminfo_field(const std::string& text, std::string_view name) {
@@ -30,7 +43,8 @@ std::optional<std::uint64_t> meminfo_field(const std::string& text, std::string_
 
 }  // namespace
 
-Result<RamRegion> RamRegion::allocate(std::size_t bytes) {
+Result<RamRegion> RamRegion::allocate(std::size_t bytes, WorkerPool& workers,
+                                      const KeepGoing& keep_going) {
   const std::size_t size = (bytes + page - 1) / page * page;
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -42,20 +56,25 @@ Result<RamRegion> RamRegion::allocate(std::size_t bytes) {
   if (size >= big_page) (void)madvise(data, size, MADV_HUGEPAGE);
   // Pages are made present before any clock starts; a first touch costs 20 times a pass. In pieces,
   // so that a shortage is seen as an error and not by the OOM killer in one go.
-  constexpr std::size_t piece = std::size_t{256} << 20;
-  for (std::size_t at = 0; at < size; at += piece) {
-    const std::size_t length = std::min(piece, size - at);
-    if (madvise(region.data_ + at, length, MADV_POPULATE_WRITE) == 0) continue;
-    if (errno != EINVAL) {
-      return fail(
-          ErrorKind::exhausted,
-          fmt::format("the kernel gave {} of {} of memory", format_gib(at), format_gib(size)), {},
-          "ask for less with --size");
+  std::atomic<std::size_t> next{0};
+  std::atomic<std::size_t> present{0};
+  std::atomic<bool> refused{false};
+  std::atomic<bool> given_up{false};
+  workers.run([&](unsigned) {
+    while (!refused && !given_up) {
+      const std::size_t at = next.fetch_add(piece_bytes);
+      if (at >= size) return;
+      const std::size_t length = std::min(piece_bytes, size - at);
+      if (!populate(region.data_ + at, length)) refused = true;
+      if (!keep_going(present += length)) given_up = true;
     }
-    // Kernels before 5.14 cannot populate: touch.
-    for (std::size_t i = 0; i < length; i += page) {
-      *static_cast<volatile std::byte*>(region.data_ + at + i) = std::byte{0};
-    }
+  });
+  if (given_up) return fail(ErrorKind::cancelled, "stopped while getting memory");
+  if (refused) {
+    return fail(
+        ErrorKind::exhausted,
+        fmt::format("the kernel gave {} of {} of memory", format_gib(present), format_gib(size)),
+        {}, "ask for less with --size");
   }
   region.locked_ = mlock(data, size) == 0;
   return region;

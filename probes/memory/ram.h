@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
 #include "base/machine.h"
 #include "base/result.h"
+#include "base/worker_pool.h"
 
 namespace assay::probes {
 
@@ -34,8 +36,13 @@ class RealRam final : public Ram {
 // An anonymous mapping with every page present and, where the limits allow, locked.
 class RamRegion {
  public:
-  // `bytes` is rounded up to pages. Errors: exhausted.
-  static Result<RamRegion> allocate(std::size_t bytes);
+  // Looked at between pieces of some milliseconds, from any worker: bytes present so far. False
+  // gives up.
+  using KeepGoing = std::function<bool(std::size_t present)>;
+
+  // `bytes` is rounded up to pages. Errors: exhausted; cancelled.
+  static Result<RamRegion> allocate(std::size_t bytes, WorkerPool& workers,
+                                    const KeepGoing& keep_going);
   RamRegion(RamRegion&& other) noexcept;
   RamRegion& operator=(RamRegion&&) = delete;
   RamRegion(const RamRegion&) = delete;

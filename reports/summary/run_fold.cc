@@ -64,6 +64,7 @@ void RunFold::damaged(std::string what) {
 
 void RunFold::add_log(const Event& event, Severity severity, std::string message) {
   run_.logs.push_back({event.wall_ns, event.step_id.value_or(""), severity, std::move(message)});
+  ++run_.log_count;
   if (run_.logs.size() > kept_logs) run_.logs.pop_front();
 }
 

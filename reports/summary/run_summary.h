@@ -85,6 +85,7 @@ struct RunSummary {
   std::vector<StepRecord> steps;  // in the plan's order
   std::vector<TestError> errors;  // of the run itself
   std::deque<LogRecord> logs;     // the last kept_logs
+  std::uint64_t log_count = 0;    // of all that there were
   std::int64_t start_ns = 0;
   std::int64_t last_ns = 0;  // of the last event
   std::uint64_t events = 0;

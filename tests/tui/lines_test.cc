@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 
 namespace assay::tui {
@@ -44,6 +46,23 @@ TEST_F(Lines, ProgressComesEveryTwoSecondsAndOnlyWhenItMoves) {
   EXPECT_EQ(at(9), "");  // it stands still
   progress(11, 10);
   EXPECT_EQ(at(11), "      100 %  0xAA  ~0.0 s left\n");
+}
+
+TEST_F(Lines, WarningsAreSaidOnceAndOtherLogLinesNot) {
+  at(0);
+  add(1, reports::Log{reports::Severity::info, "hello"});
+  add(1, reports::Log{reports::Severity::warning, "not locked"});
+  EXPECT_EQ(at(1), "WARN  a  not locked\n");
+  EXPECT_EQ(at(2), "");
+  // More than are kept between two looks: the kept ones are said, nothing is said twice.
+  for (std::size_t i = 0; i < reports::kept_logs + 10; ++i) {
+    add(2, reports::Log{reports::Severity::warning, std::to_string(i)});
+  }
+  const std::string text = at(3);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
+            static_cast<std::ptrdiff_t>(reports::kept_logs));
+  EXPECT_TRUE(text.starts_with("WARN  a  10\n")) << text.substr(0, 40);
+  EXPECT_EQ(at(4), "");
 }
 
 TEST_F(Lines, EverythingIsSaidOnce) {
