@@ -21,24 +21,34 @@ std::strong_ordering compare_numbers(std::string_view a, std::string_view b) {
   return a.compare(b) <=> 0;
 }
 
+// The digits that a text begins with; they are taken off it.
+std::string_view take_digits(std::string_view& text) {
+  std::size_t count = 0;
+  while (count < text.size() && is_digit(text[count])) ++count;
+  const std::string_view digits = text.substr(0, count);
+  text.remove_prefix(count);
+  return digits;
+}
+
 std::strong_ordering compare_identifiers(std::string_view a, std::string_view b) {
   const bool a_numeric = std::all_of(a.begin(), a.end(), is_digit);
   const bool b_numeric = std::all_of(b.begin(), b.end(), is_digit);
   if (a_numeric != b_numeric) {
     return a_numeric ? std::strong_ordering::less : std::strong_ordering::greater;
   }
-  const auto digits_from = [](std::string_view s) {
-    std::size_t at = s.size();
-    while (at > 0 && is_digit(s[at - 1])) --at;
-    return at;
-  };
-  const std::size_t a_digits = digits_from(a);
-  const std::size_t b_digits = digits_from(b);
-  if (a.substr(0, a_digits) == b.substr(0, b_digits) && a_digits < a.size() &&
-      b_digits < b.size()) {
-    return compare_numbers(a.substr(a_digits), b.substr(b_digits));
+  // Numbers inside an identifier count as numbers, everything else by its characters.
+  while (!a.empty() && !b.empty()) {
+    if (is_digit(a.front()) && is_digit(b.front())) {
+      const std::string_view a_number = take_digits(a);
+      const std::string_view b_number = take_digits(b);
+      if (const auto c = compare_numbers(a_number, b_number); c != 0) return c;
+    } else {
+      if (const auto c = a.front() <=> b.front(); c != 0) return c;
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+    }
   }
-  return a.compare(b) <=> 0;
+  return a.size() <=> b.size();
 }
 
 }  // namespace

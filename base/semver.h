@@ -20,9 +20,9 @@ struct SemanticVersion {
   std::string build;                    // after "+"; takes no part in the order
 
   std::string text() const;
-  // Numeric identifiers compare as numbers and sort below others. An identifier such as "rc10",
-  // letters with digits behind them, compares by letters and then by number: vendors count that
-  // way, and the plain rule would sort rc10 below rc3.
+  // Numeric identifiers compare as numbers and sort below others. In the others, such as "rc10",
+  // runs of digits compare as numbers too: vendors count that way, and the plain rule would sort
+  // rc10 below rc3.
   std::strong_ordering operator<=>(const SemanticVersion& other) const;
   bool operator==(const SemanticVersion& other) const { return (*this <=> other) == 0; }
 };
