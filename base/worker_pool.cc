@@ -62,6 +62,8 @@ WorkerPool::~WorkerPool() {
     generation_.fetch_add(1, std::memory_order_release);
   }
   wake_.notify_all();
+  // Joined here: the mutex and the condition that they wait on go before threads_ does.
+  threads_.clear();
 }
 
 void WorkerPool::run(const std::function<void(unsigned)>& work) {
