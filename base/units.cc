@@ -48,7 +48,7 @@ Result<double> parse_scaled(std::string_view text, const std::array<Suffix, n>& 
   double number = 0;
   const auto [at, error] =
       std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  if (error != std::errc{} || number < 0) return bad();
+  if (error != std::errc{} || std::signbit(number)) return bad();
   const std::string_view suffix(at, static_cast<std::size_t>(text.data() + text.size() - at));
   const auto found = std::find_if(suffixes.begin(), suffixes.end(),
                                   [&](const Suffix& s) { return s.text == suffix; });
