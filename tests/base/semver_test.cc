@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace assay {
 namespace {
 
@@ -37,6 +39,29 @@ TEST(SemanticVersion, refusesWhatIsNotOne) {
     EXPECT_FALSE(parse_semantic_version(text)) << text;
   }
   EXPECT_FALSE(parse_semantic_version("1.0.0-" + std::string(200, 'a')));
+}
+
+TEST(SemanticVersion, theOrderIsOneOrder) {
+  // Letters, digits and both in a row: each pair has one order, and no three go round in a circle.
+  std::vector<SemanticVersion> all;
+  for (const char* prerelease :
+       {"rc", "rc1", "rc01", "rc3",  "rc10",  "rc1a", "rc0a", "rc-", "rc-1", "rc1-", "1",
+        "10", "010", "a",    "a1b2", "a1b10", "-",    "-1",   "A1",  "rc.1", "rc1.1"}) {
+    all.push_back(version(std::string("1.0.0-") + prerelease));
+  }
+  for (const auto& a : all) {
+    for (const auto& b : all) {
+      ASSERT_EQ(a <=> b, 0 <=> (b <=> a)) << a.text() << " " << b.text();
+      for (const auto& c : all) {
+        if (a < b && b < c) {
+          ASSERT_LT(a, c) << a.text() << " " << b.text() << " " << c.text();
+        }
+        if (a == b) {
+          ASSERT_EQ(a <=> c, b <=> c) << a.text() << " " << b.text() << " " << c.text();
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
