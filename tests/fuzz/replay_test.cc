@@ -1,0 +1,75 @@
+// Replays the corpora through the fuzz targets, so that every compiler and sanitizer sees them. A
+// property that does not hold aborts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+extern "C" {
+using Target = int(const std::uint8_t* data, std::size_t size);
+Target fuzz_at_parser, fuzz_at_server, fuzz_board_profile, fuzz_buddyinfo, fuzz_config_space,
+    fuzz_journal_fold, fuzz_journal_line, fuzz_kmsg_record, fuzz_semver, fuzz_test_plan, fuzz_units,
+    fuzz_virtual_spec;
+}
+
+namespace assay {
+namespace {
+
+struct Named {
+  const char* name;
+  Target* target;
+};
+
+class Corpus : public testing::TestWithParam<Named> {
+ protected:
+  // Bytes in memory of exactly their size, so that a sanitizer sees a read beyond them.
+  void run(const std::string& bytes) const {
+    const std::vector<std::uint8_t> exact(bytes.begin(), bytes.end());
+    GetParam().target(exact.data(), exact.size());
+  }
+};
+
+TEST_P(Corpus, holdsTheProperties) {
+  const std::filesystem::path folder = std::filesystem::path(ASSAY_FUZZ_CORPUS) / GetParam().name;
+  ASSERT_TRUE(std::filesystem::is_directory(folder)) << folder;
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    SCOPED_TRACE(entry.path());
+    std::ifstream file(entry.path(), std::ios::binary);
+    std::stringstream content;
+    content << file.rdbuf();
+    const std::string bytes = content.str();
+    run(bytes);
+    // Cut off at many places, and with each of some bytes broken.
+    for (std::size_t i = 0; i < std::min<std::size_t>(bytes.size(), 300); ++i) {
+      const std::size_t at = i * bytes.size() / std::min<std::size_t>(bytes.size(), 300);
+      run(bytes.substr(0, at));
+      for (const char wrong : {'\0', '\n', '"', '9', '\x7F', '\xFF'}) {
+        std::string broken = bytes;
+        broken[at] = wrong;
+        run(broken);
+      }
+    }
+    ++files;
+  }
+  EXPECT_GT(files, 0U);
+  run("");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fuzz, Corpus,
+    testing::Values(Named{"at_parser", fuzz_at_parser}, Named{"at_server", fuzz_at_server},
+                    Named{"board_profile", fuzz_board_profile}, Named{"buddyinfo", fuzz_buddyinfo},
+                    Named{"config_space", fuzz_config_space},
+                    Named{"journal_fold", fuzz_journal_fold},
+                    Named{"journal_line", fuzz_journal_line},
+                    Named{"kmsg_record", fuzz_kmsg_record}, Named{"semver", fuzz_semver},
+                    Named{"test_plan", fuzz_test_plan}, Named{"units", fuzz_units},
+                    Named{"virtual_spec", fuzz_virtual_spec}),
+    [](const auto& named) { return std::string(named.param.name); });
+
+}  // namespace
+}  // namespace assay
