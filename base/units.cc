@@ -11,8 +11,8 @@ namespace assay {
 namespace {
 
 constexpr std::array<std::string_view, 17> units = {
-    "1",   "%",    "By",    "GBy/s", "s",  "ms", "Cel",     "Hz",      "MHz",
-    "GHz", "GT/s", "lanes", "W",     "V",  "A",  "{token}", "{token}/s"};
+    "1",   "%",    "By",    "GBy/s", "s", "ms", "Cel",     "Hz",       "MHz",
+    "GHz", "GT/s", "lanes", "W",     "V", "A",  "{token}", "{token}/s"};
 
 struct Suffix {
   std::string_view text;
@@ -26,28 +26,28 @@ constexpr std::array<Suffix, 15> sizes = {{{"", 1},
                                            {"KiB", ki},
                                            {"kB", 1e3},
                                            {"KB", 1e3},
-                                           {"M", ki * ki},
-                                           {"MiB", ki * ki},
+                                           {"M", ki* ki},
+                                           {"MiB", ki* ki},
                                            {"MB", 1e6},
-                                           {"G", ki * ki * ki},
-                                           {"GiB", ki * ki * ki},
+                                           {"G", ki* ki* ki},
+                                           {"GiB", ki* ki* ki},
                                            {"GB", 1e9},
-                                           {"T", ki * ki * ki * ki},
-                                           {"TiB", ki * ki * ki * ki},
+                                           {"T", ki* ki* ki* ki},
+                                           {"TiB", ki* ki* ki* ki},
                                            {"TB", 1e12}}};
-constexpr std::array<Suffix, 4> durations = {{{"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}}};
+constexpr std::array<Suffix, 4> durations = {
+    {{"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}}};
 
 // A plain decimal number with one of the suffixes, as a count of the base unit below 2^63.
 template <std::size_t n>
 Result<double> parse_scaled(std::string_view text, const std::array<Suffix, n>& suffixes,
                             const char* expected) {
   const auto bad = [&] {
-    return fail(ErrorKind::usage,
-                fmt::format("\"{}\" is not {}", text.substr(0, 40), expected));
+    return fail(ErrorKind::usage, fmt::format("\"{}\" is not {}", text.substr(0, 40), expected));
   };
   double number = 0;
-  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), number,
-                                           std::chars_format::fixed);
+  const auto [at, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (error != std::errc{} || std::signbit(number)) return bad();
   const std::string_view suffix(at, static_cast<std::size_t>(text.data() + text.size() - at));
   const auto found = std::find_if(suffixes.begin(), suffixes.end(),
