@@ -50,13 +50,15 @@ Link decode_link(std::uint32_t lnkcap, std::uint16_t lnksta) {
           .width = lnksta >> 4 & 0x3F};
 }
 
-// Section 7.5.3.9: bits 14:7 value, 16:15 scale. Values over 0xEF at scale 1.0 are fixed steps.
-double slot_power_limit(std::uint32_t sltcap) {
+// Section 7.5.3.9: bits 14:7 value, 16:15 scale. Values over 0xEF at scale 1.0 are fixed steps; of
+// those that are reserved it is known only that they are higher.
+std::optional<double> slot_power_limit(std::uint32_t sltcap) {
   const unsigned value = sltcap >> 7 & 0xFF;
   const unsigned scale = sltcap >> 15 & 0x3;
   if (scale == 0 && value > 0xEF) {
     static constexpr std::array<double, 4> steps = {250, 275, 300, 325};
-    return value - 0xF0 < steps.size() ? steps[value - 0xF0] : 0;
+    if (value - 0xF0 >= steps.size()) return std::nullopt;
+    return steps[value - 0xF0];
   }
   static constexpr std::array<double, 4> factors = {1.0, 0.1, 0.01, 0.001};
   return value * factors[scale];

@@ -40,7 +40,7 @@ struct PciFunction {
   // Absent: no PCI Express capability (nothing to judge), unless `cut`.
   std::optional<PortType> port_type;
   std::optional<Link> link;                  // absent also for parts without a link
-  std::optional<double> slot_power_limit_w;  // SltCap of a port with a slot
+  std::optional<double> slot_power_limit_w;  // SltCap of a port with a slot; not when reserved
   // The bytes end before the capability list does: without root the kernel shows 64.
   bool cut = false;
 };
