@@ -3,7 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <optional>
 
 #include "base/utf8.h"
 
@@ -13,19 +16,10 @@ namespace {
 constexpr std::size_t max_lines = 1000;
 constexpr std::size_t max_bytes = std::size_t{16} << 20;
 
-}  // namespace
-
-std::string kmsg_message(std::string_view record) {
-  const std::size_t semicolon = record.find(';');
-  if (record.empty() || record[0] == ' ' || semicolon == record.npos) return {};
-  return to_printable(record.substr(semicolon + 1, 1000));
-}
-
-std::vector<std::string> kernel_log_lines(const Machine& machine, std::string_view wanted) {
-  std::vector<std::string> lines;
-  const auto fd = machine.open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
-  if (!fd) return lines;
+std::string read_log(const Machine& machine) {
   std::string text;
+  const auto fd = machine.open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+  if (!fd) return text;
   char buffer[8192];
   // The device gives one record a read and EAGAIN at its end; EPIPE means that records were
   // overwritten in between. A file gives all of it.
@@ -35,14 +29,58 @@ std::vector<std::string> kernel_log_lines(const Machine& machine, std::string_vi
     if (n <= 0) break;
     text.append(buffer, static_cast<std::size_t>(n));
   }
-  std::string_view rest = text;
-  while (!rest.empty() && lines.size() < max_lines) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string message = kmsg_message(rest.substr(0, end));
-    if (message.find(wanted) != std::string::npos) lines.push_back(message);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  return text;
+}
+
+// "priority,sequence,...": none for a continuation line.
+std::optional<std::uint64_t> sequence_of(std::string_view record) {
+  const std::size_t comma = record.find(',');
+  if (record.empty() || record[0] == ' ' || comma == record.npos) return std::nullopt;
+  std::uint64_t sequence = 0;
+  const char* end = record.data() + record.size();
+  const auto [at, error] = std::from_chars(record.data() + comma + 1, end, sequence);
+  if (error != std::errc{} || at == end || *at != ',' || sequence == UINT64_MAX) {
+    return std::nullopt;
   }
+  return sequence;
+}
+
+template <class OnRecord>
+void for_each_record(std::string_view text, OnRecord on_record) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    on_record(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+}  // namespace
+
+std::string kmsg_message(std::string_view record) {
+  const std::size_t semicolon = record.find(';');
+  if (record.empty() || record[0] == ' ' || semicolon == record.npos) return {};
+  return to_printable(record.substr(semicolon + 1, 1000));
+}
+
+std::vector<std::string> kernel_log_lines(const Machine& machine, std::string_view wanted,
+                                          std::uint64_t since) {
+  std::vector<std::string> lines;
+  const std::string text = read_log(machine);
+  for_each_record(text, [&](std::string_view record) {
+    if (lines.size() >= max_lines || sequence_of(record).value_or(0) < since) return;
+    std::string message = kmsg_message(record);
+    if (message.find(wanted) != std::string::npos) lines.push_back(std::move(message));
+  });
   return lines;
+}
+
+std::uint64_t kernel_log_end(const Machine& machine) {
+  std::uint64_t end = 0;
+  const std::string text = read_log(machine);
+  for_each_record(text, [&](std::string_view record) {
+    if (const auto sequence = sequence_of(record)) end = std::max(end, *sequence + 1);
+  });
+  return end;
 }
 
 }  // namespace assay::probes

@@ -58,14 +58,18 @@ Result<> run_thermal_read(StepContext& context) {
                 temperature_file(thermal->zone));
   }
   std::string headline;
+  std::optional<Error> unread;
+  std::size_t answered = 0;
   for (const std::string& zone : zones) {
     const auto mc = machine.read_integer(temperature_file(zone));
     const bool is_boards = thermal && thermal->zone == zone;
     if (!mc) {
       if (is_boards) return std::unexpected(mc.error());
       context.recorder.log(reports::Severity::warning, mc.error().text());
+      unread = mc.error();
       continue;
     }
+    ++answered;
     if (!is_plausible(*mc)) {
       report_implausible(context.recorder, zone, *mc);
       continue;
@@ -84,6 +88,7 @@ Result<> run_thermal_read(StepContext& context) {
     }
     if (headline.empty() || is_boards) headline = fmt::format("{:.1f} C", celsius(*mc));
   }
+  if (answered == 0 && unread) return std::unexpected(*unread);
   context.recorder.headline(headline);
   return {};
 }
@@ -94,7 +99,7 @@ class ThermalMonitor final : public Monitor {
       : machine_(context.bench.machine),
         recorder_(context.recorder),
         thermal_(*context.bench.board.thermal),
-        log_mark_(kernel_log_lines(machine_, throttle_line).size()) {
+        log_mark_(kernel_log_end(machine_)) {
     auto limits = temperature_limits(context.bench.board, thermal_.zone);
     const auto plan_limits = context.limits_for("temperature");
     limits.insert(limits.end(), plan_limits.begin(), plan_limits.end());
@@ -112,20 +117,7 @@ class ThermalMonitor final : public Monitor {
   Result<> sample() override {
     const auto mc = machine_.read_integer(temperature_file(thermal_.zone));
     if (!mc) return std::unexpected(mc.error());
-    if (!is_plausible(*mc)) {
-      if (!std::exchange(implausible_reported_, true)) {
-        report_implausible(recorder_, thermal_.zone, *mc);
-      }
-      return {};
-    }
-    if (!temperature_->add(celsius(*mc)) && !std::exchange(over_limit_reported_, true)) {
-      recorder_.finding(
-          {.code = "THERMAL_OVER_LIMIT",
-           .message = fmt::format("{} reached {:.1f} C under load; the limit is {:.1f} C.",
-                                  thermal_.zone, celsius(*mc), celsius(thermal_.limit_mc)),
-           .where = thermal_.zone,
-           .evidence = {fmt::format("{}: {}", temperature_file(thermal_.zone), *mc)}});
-    }
+    add_temperature(*mc);
     if (!frequency_) return {};
     const auto hz = machine_.read_integer(thermal_.frequency->file);
     if (!hz) return std::unexpected(hz.error());
@@ -137,15 +129,31 @@ class ThermalMonitor final : public Monitor {
   }
 
  private:
+  void add_temperature(std::int64_t mc) {
+    if (!is_plausible(mc)) {
+      if (!std::exchange(implausible_reported_, true)) {
+        report_implausible(recorder_, thermal_.zone, mc);
+      }
+      return;
+    }
+    if (!temperature_->add(celsius(mc)) && !std::exchange(over_limit_reported_, true)) {
+      recorder_.finding(
+          {.code = "THERMAL_OVER_LIMIT",
+           .message = fmt::format("{} reached {:.1f} C under load; the limit is {:.1f} C.",
+                                  thermal_.zone, celsius(mc), celsius(thermal_.limit_mc)),
+           .where = thermal_.zone,
+           .evidence = {fmt::format("{}: {}", temperature_file(thermal_.zone), mc)}});
+    }
+  }
+
   static constexpr std::string_view throttle_line = "THERMAL_THROTTLE";
 
   void report_throttle(std::int64_t mc, std::int64_t hz) {
     std::vector<std::string> evidence = {
         fmt::format("{}: {}", thermal_.frequency->file, hz),
         fmt::format("{}: {}", temperature_file(thermal_.zone), mc)};
-    const auto lines = kernel_log_lines(machine_, throttle_line);
-    for (std::size_t i = std::min(log_mark_, lines.size()); i < lines.size(); ++i) {
-      evidence.push_back("kernel log: " + lines[i]);
+    for (const std::string& line : kernel_log_lines(machine_, throttle_line, log_mark_)) {
+      evidence.push_back("kernel log: " + line);
     }
     reports::Finding finding{
         .code = "THERMAL_THROTTLE",
@@ -155,7 +163,7 @@ class ThermalMonitor final : public Monitor {
                                celsius(mc), celsius(thermal_.throttle_mc)),
         .where = thermal_.zone,
         .evidence = std::move(evidence)};
-    if (mc >= thermal_.limit_mc) {
+    if (is_plausible(mc) && mc >= thermal_.limit_mc) {
       // Sensor and core agree: it is heat that is not carried away, not a gap at the core.
       finding.likely = {"the air way is blocked or the fan does not turn", "the room is hot"};
       finding.remedy = {"check the fan and the air way", "renew the thermal paste"};
@@ -166,7 +174,7 @@ class ThermalMonitor final : public Monitor {
   const Machine& machine_;
   reports::StepRecorder& recorder_;
   const ThermalProfile& thermal_;
-  std::size_t log_mark_;
+  std::uint64_t log_mark_;  // where the kernel log ended when the step began
   std::unique_ptr<reports::Series> temperature_;
   std::unique_ptr<reports::Series> frequency_;
   bool implausible_reported_ = false;
