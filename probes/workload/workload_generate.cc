@@ -35,12 +35,13 @@ Result<runtime::Layout> layout_of(const Parameters& parameters, std::uint64_t ma
 Result<> preflight(const Bench& bench, const Parameters& parameters) {
   const auto layout = layout_of(parameters, bench.npu.max_chunk_bytes());
   if (!layout) return std::unexpected(layout.error());
-  const std::uint64_t positions =
-      parameters.number("prompt_tokens", 1) + parameters.number("tokens", 1);
-  if (positions > layout->shape.context) {
+  const std::uint64_t prompt_tokens = parameters.number("prompt_tokens", 1);
+  const std::uint64_t tokens = parameters.number("tokens", 1);
+  const std::uint64_t holds = layout->shape.context;
+  if (prompt_tokens > holds || tokens > holds - prompt_tokens) {
     return fail(ErrorKind::usage,
-                fmt::format("context length overflow: {} tokens, the context holds {}", positions,
-                            layout->shape.context),
+                fmt::format("context length overflow: {} + {} tokens, the context holds {}",
+                            prompt_tokens, tokens, holds),
                 "prompt_tokens");
   }
   // The weights lie in this machine's memory, whatever board stands before them.
