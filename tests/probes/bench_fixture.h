@@ -1,0 +1,77 @@
+// A bench for one probe: a machine of fixture files, a board profile that the test fills in, and
+// what the probe recorded, read back from the journal that it wrote.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "probes/framework/context.h"
+#include "reports/summary/run_summary.h"
+#include "runtime/device/host_device.h"
+#include "tests/base/scratch.h"
+
+namespace assay::test {
+
+// RAM that does something to what was written, between the writing and the reading.
+class FaultyRam final : public probes::Ram {
+ public:
+  void settle(std::span<std::byte> region) override {
+    if (damage) damage(region);
+  }
+  std::function<void(std::span<std::byte>)> damage;
+};
+
+struct Outcome {
+  Result<> result;           // what the probe returned
+  reports::StepRecord step;  // what the journal says of the step
+  std::vector<reports::LogRecord> logs;
+  std::string journal;
+
+  // The finding of that code; null when there is none.
+  const reports::Finding* finding(const std::string& code) const;
+  // The first measurement of that name (and part); null when there is none.
+  const reports::MeasurementRecord* measurement(const std::string& name,
+                                                const std::string& part = {}) const;
+  double number(const std::string& name, const std::string& part = {}) const;
+  const reports::SeriesRecord* series(const std::string& name) const;
+  bool logged(const std::string& text) const;
+};
+
+class BenchFixture {
+ public:
+  BenchFixture();
+
+  // Files of the machine that the probe sees, by absolute path: write("/proc/buddyinfo", ...).
+  void write(const std::string& path, const std::string& content) { root_.write(path, content); }
+  const Scratch& root() const { return root_; }
+
+  probes::Bench bench();
+  // Runs the probe as a step. The step is ended as the runner does it.
+  Outcome run(const probes::Probe& probe, std::vector<reports::Limit> limits = {});
+  // Makes the probe's monitor, hands it to `work`, and ends the step. Without a monitor, `work` is
+  // not called and the result is the error.
+  Outcome monitor(const probes::Probe& probe, const std::function<void(probes::Monitor&)>& work,
+                  std::vector<reports::Limit> limits = {});
+
+  probes::BoardProfile board;
+  probes::Parameters parameters;
+  CancelToken cancel;
+  runtime::HostDevice host;
+  runtime::NpuDevice* npu = &host;
+  FaultyRam ram;
+  WorkerPool workers{2};
+  std::string uart_port;
+
+ private:
+  Outcome record(std::vector<reports::Limit> limits,
+                 const std::function<Result<>(reports::StepRecorder&)>& work);
+
+  Scratch root_;
+  Scratch journals_;
+  Machine machine_;
+  int runs_ = 0;
+};
+
+}  // namespace assay::test

@@ -1,0 +1,95 @@
+#include "probes/memory/ram.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/base/scratch.h"
+
+namespace assay::probes {
+namespace {
+
+constexpr std::uint64_t mib = 1 << 20;
+constexpr std::uint64_t gib = std::uint64_t{1} << 30;
+
+class AvailableMemory : public testing::Test {
+ protected:
+  void meminfo(std::uint64_t total_kib, std::uint64_t available_kib) {
+    root_.write("proc/meminfo", "MemTotal:       " + std::to_string(total_kib) +
+                                    " kB\nMemFree:            1234 kB\n" + "MemAvailable:   " +
+                                    std::to_string(available_kib) + " kB\nBuffers: 1 kB\n");
+  }
+  void cgroup(const std::string& max, const std::string& current) {
+    root_.write("sys/fs/cgroup/memory.max", max + "\n");
+    root_.write("sys/fs/cgroup/memory.current", current + "\n");
+  }
+  Result<std::uint64_t> available() const { return available_memory(Machine(root_.root())); }
+
+  test::Scratch root_;
+};
+
+TEST_F(AvailableMemory, leavesTheSystemFivePercentAndAtLeast256MiB) {
+  meminfo(32 * mib, 20 * mib);  // 20 GiB
+  EXPECT_EQ(available(), 19 * gib);
+  meminfo(32 * mib, 1024 * 1024);  // 1 GiB
+  EXPECT_EQ(available(), gib - 256 * mib);
+  meminfo(32 * mib, 256 * 1024);
+  EXPECT_EQ(available(), 0U);
+  meminfo(32 * mib, 0);
+  EXPECT_EQ(available(), 0U);
+  EXPECT_EQ(total_memory(Machine(root_.root())), 32 * gib);
+}
+
+TEST_F(AvailableMemory, aContainerMayBeAllowedLess) {
+  meminfo(32 * mib, 20 * mib);
+  cgroup(std::to_string(4 * gib), std::to_string(2 * gib));
+  EXPECT_EQ(available(), 2 * gib - 256 * mib);
+  cgroup("max", std::to_string(2 * gib));
+  EXPECT_EQ(available(), 19 * gib);
+  cgroup(std::to_string(64 * gib), std::to_string(2 * gib));
+  EXPECT_EQ(available(), 19 * gib);
+  // Over its limit for a moment: nothing is left, not everything.
+  cgroup(std::to_string(4 * gib), std::to_string(4 * gib + 4096));
+  EXPECT_EQ(available(), 0U);
+}
+
+TEST_F(AvailableMemory, isNeverGuessed) {
+  EXPECT_FALSE(available());
+  for (const char* content :
+       {"", "MemTotal: 1 kB\n", "MemAvailable:\n", "MemAvailable: x kB\n", "MemAvailable: -1 kB\n",
+        "MemAvailable: 99999999999999999999 kB\n", "MemAvailable: 18446744073709551615 kB\n"}) {
+    root_.write("proc/meminfo", content);
+    EXPECT_FALSE(available()) << content;
+  }
+  root_.write("proc/meminfo", "MemAvailable: 1 kB\n");
+  EXPECT_FALSE(total_memory(Machine(root_.root())));
+}
+
+TEST(RamRegion, isPresentZeroAndWholePages) {
+  const auto region = RamRegion::allocate(3 * mib + 1);
+  ASSERT_TRUE(region);
+  const std::span<std::byte> bytes = region->bytes();
+  EXPECT_EQ(bytes.size(), 3 * mib + 4096);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.data()) % 4096, 0U);
+  EXPECT_TRUE(
+      std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; }));
+  bytes.back() = std::byte{1};
+}
+
+TEST(RamRegion, moreThanThereIsIsAnError) {
+  const auto region = RamRegion::allocate(std::size_t{1} << 60);
+  ASSERT_FALSE(region);
+  EXPECT_EQ(region.error().kind, ErrorKind::exhausted);
+}
+
+TEST(RamRegion, canBeHandedOn) {
+  auto region = RamRegion::allocate(mib);
+  ASSERT_TRUE(region);
+  std::byte* const data = region->bytes().data();
+  const RamRegion other(std::move(*region));
+  EXPECT_EQ(other.bytes().data(), data);
+  EXPECT_EQ(region->bytes().data(), nullptr);
+}
+
+}  // namespace
+}  // namespace assay::probes
