@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <ostream>
 #include <sstream>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct Named {
   const char* name;
   Target* target;
 };
+
+void PrintTo(const Named& named, std::ostream* out) {
+  *out << named.name;
+}
 
 class Corpus : public testing::TestWithParam<Named> {
  protected:
