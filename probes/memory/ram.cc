@@ -101,7 +101,8 @@ Result<std::uint64_t> available_memory(const Machine& machine) {
   const auto limit = machine.read_integer("/sys/fs/cgroup/memory.max");
   const auto used = machine.read_integer("/sys/fs/cgroup/memory.current");
   if (limit && used) {
-    usable = std::min(usable, static_cast<std::uint64_t>(std::max<std::int64_t>(*limit - *used, 0)));
+    usable =
+        std::min(usable, static_cast<std::uint64_t>(std::max<std::int64_t>(*limit - *used, 0)));
   }
   const std::uint64_t reserve = std::max<std::uint64_t>(usable / 20, std::uint64_t{256} << 20);
   return usable > reserve ? usable - reserve : 0;
