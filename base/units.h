@@ -16,7 +16,7 @@ Result<std::uint64_t> parse_size(std::string_view text);
 // "250ms", "30s", "10min", "8h".
 Result<std::int64_t> parse_duration_ns(std::string_view text);
 
-// 21.3 GB (powers of 1000), 23.8 GiB (powers of 1024): three significant digits or more.
+// "21.3 GB" (powers of 1000), "23.8 GiB" (powers of 1024).
 std::string format_gb(std::uint64_t bytes);
 std::string format_gib(std::uint64_t bytes);
 // 00:04:12.

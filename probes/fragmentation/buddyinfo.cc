@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace assay::probes {
 namespace {
@@ -67,13 +68,16 @@ Result<BuddyInfo> parse_buddyinfo(std::string_view text) {
 }
 
 std::uint64_t BuddyInfo::free_bytes(std::uint64_t page_bytes) const {
-  std::uint64_t pages = 0;
+  // In floating point: exact for any machine, and large for a file that lies, never wrapped.
+  double bytes = 0;
   for (const BuddyZone& zone : zones) {
-    for (std::size_t order = 0; order < std::min<std::size_t>(zone.blocks.size(), 20); ++order) {
-      pages += zone.blocks[order] << order;
+    for (std::size_t order = 0; order < zone.blocks.size(); ++order) {
+      bytes += std::ldexp(static_cast<double>(zone.blocks[order]), static_cast<int>(order)) *
+               static_cast<double>(page_bytes);
     }
   }
-  return pages * page_bytes;
+  constexpr double largest = 9.2e18;
+  return static_cast<std::uint64_t>(std::min(bytes, largest));
 }
 
 int BuddyInfo::largest_order() const {

@@ -134,19 +134,21 @@ Result<> run_pcie_link(StepContext& context) {
                *want.claimed_gbps, want.name, describe(want.speed_gts, want.width), needed),
            .where = want.name});
     }
-    const auto found = std::find_if(all->begin(), all->end(), [&](const PciFunction& f) {
-      return f.class_code == want.device_class && f.link;
-    });
-    if (found == all->end()) {
-      recorder.finding({.code = "PCIE_DEVICE_MISSING",
-                        .message = fmt::format("No device of class {:#06x} ({}) with a PCI Express "
-                                               "link is there.",
-                                               want.device_class, want.name),
-                        .where = want.name});
-      continue;
+    bool found = false;
+    for (const PciFunction& f : *all) {
+      if (f.class_code != want.device_class || !f.link) continue;
+      found = true;
+      judge(recorder, want, *all, f);
+      recorder.headline(fmt::format("{:g}GT/s x{}", f.link->speed_gts, f.link->width));
     }
-    judge(recorder, want, *all, *found);
-    recorder.headline(fmt::format("{:g}GT/s x{}", found->link->speed_gts, found->link->width));
+    if (found) continue;
+    recorder.finding(
+        {.code = "PCIE_DEVICE_MISSING",
+         .message = fmt::format("No device of class {:#06x} ({}) with a PCI Express "
+                                "link is there.",
+                                want.device_class, want.name),
+         .where = want.name,
+         .evidence = {fmt::format("{} PCI functions, {} with a link", all->size(), links)}});
   }
   return {};
 }
@@ -155,7 +157,7 @@ Result<> run_pcie_link(StepContext& context) {
 class AerMonitor final : public Monitor {
  public:
   AerMonitor(const MonitorContext& context, std::vector<std::string> files)
-      : machine_(context.bench.machine), files_(std::move(files)) {
+      : machine_(context.bench.machine), files_(std::move(files)), counts_(files_.size()) {
     start_ = total();
     series_ =
         context.recorder.series("corrected_errors", "1", context.limits_for("corrected_errors"));
@@ -180,16 +182,21 @@ class AerMonitor final : public Monitor {
   }
 
  private:
-  std::int64_t total() const {
+  // A device that vanished keeps the count that it had.
+  std::int64_t total() {
     std::int64_t sum = 0;
-    for (const std::string& file : files_) {
-      if (const auto text = machine_.read(file)) sum += corrected(*text).value_or(0);
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      if (const auto text = machine_.read(files_[i])) {
+        counts_[i] = corrected(*text).value_or(counts_[i]);
+      }
+      sum += counts_[i];
     }
     return sum;
   }
 
   const Machine& machine_;
   std::vector<std::string> files_;
+  std::vector<std::int64_t> counts_;  // of each file, as last read
   std::int64_t start_ = 0;
   std::unique_ptr<reports::Series> series_;
 };

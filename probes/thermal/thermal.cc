@@ -103,8 +103,10 @@ class ThermalMonitor final : public Monitor {
     auto limits = temperature_limits(context.bench.board, thermal_.zone);
     const auto plan_limits = context.limits_for("temperature");
     limits.insert(limits.end(), plan_limits.begin(), plan_limits.end());
+    for (const auto& limit : limits)
+      limits_text_ += (limits_text_.empty() ? "" : ", ") + limit.name;
     temperature_ = recorder_.series("temperature", "Cel", std::move(limits));
-    if (!thermal_.frequency || !machine_.exists(thermal_.frequency->file)) return;
+    if (!thermal_.frequency) return;
     auto frequency_limits = context.limits_for("frequency");
     const double lowest =
         static_cast<double>(thermal_.frequency->nominal_hz - thermal_.frequency->tolerance_hz) /
@@ -139,8 +141,8 @@ class ThermalMonitor final : public Monitor {
     if (!temperature_->add(celsius(mc)) && !std::exchange(over_limit_reported_, true)) {
       recorder_.finding(
           {.code = "THERMAL_OVER_LIMIT",
-           .message = fmt::format("{} reached {:.1f} C under load; the limit is {:.1f} C.",
-                                  thermal_.zone, celsius(mc), celsius(thermal_.limit_mc)),
+           .message = fmt::format("{} reached {:.1f} C under load; the limits are: {}.",
+                                  thermal_.zone, celsius(mc), limits_text_),
            .where = thermal_.zone,
            .evidence = {fmt::format("{}: {}", temperature_file(thermal_.zone), mc)}});
     }
@@ -175,6 +177,7 @@ class ThermalMonitor final : public Monitor {
   reports::StepRecorder& recorder_;
   const ThermalProfile& thermal_;
   std::uint64_t log_mark_;  // where the kernel log ended when the step began
+  std::string limits_text_;
   std::unique_ptr<reports::Series> temperature_;
   std::unique_ptr<reports::Series> frequency_;
   bool implausible_reported_ = false;
@@ -185,9 +188,13 @@ class ThermalMonitor final : public Monitor {
 Result<std::unique_ptr<Monitor>> make_thermal_monitor(const MonitorContext& context) {
   const auto& thermal = context.bench.board.thermal;
   if (!thermal) return fail(ErrorKind::unavailable, "the board's profile names no thermal zone");
-  if (!context.bench.machine.exists(temperature_file(thermal->zone))) {
-    return fail(ErrorKind::unavailable, "the board's thermal zone is not there",
-                temperature_file(thermal->zone));
+  // What the profile names and is not there is no "nothing to sample": the step is not observed.
+  std::vector<std::string> files = {temperature_file(thermal->zone)};
+  if (thermal->frequency) files.push_back(thermal->frequency->file);
+  for (const std::string& file : files) {
+    if (!context.bench.machine.exists(file)) {
+      return fail(ErrorKind::io, "the board's profile names it and it is not there", file);
+    }
   }
   return std::make_unique<ThermalMonitor>(context);
 }

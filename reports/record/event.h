@@ -116,7 +116,8 @@ struct Event {
 // One line without its newline. Strings that are not UTF-8 are made so.
 std::string to_line(const Event& event);
 
-// The inverse. Refuses lines over max_line_bytes and events that are not OCP's.
+// The inverse. Refuses lines over max_line_bytes, nesting over 64 levels and events that are not
+// OCP's.
 Result<Event> parse_line(std::string_view line);
 
 inline constexpr std::size_t max_line_bytes = 1 << 20;

@@ -263,6 +263,28 @@ class Fields {
   std::string error_;
 };
 
+// The JSON library recurses when it copies and writes; our own events nest a dozen levels.
+constexpr int max_depth = 64;
+
+bool is_too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > max_depth) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
 Result<Payload> parse_run_artifact(const std::string& kind, Fields& f) {
   if (kind == "testRunStart") {
     return RunStart{f.text("name"), f.text("version"), f.text("commandLine"),
@@ -325,6 +347,7 @@ std::string to_line(const Event& event) {
 Result<Event> parse_line(std::string_view text) {
   const auto bad = [](const std::string& why) { return fail(ErrorKind::protocol, why); };
   if (text.size() > max_line_bytes) return bad("a line of over 1 MiB");
+  if (is_too_deep(text)) return bad("nested deeper than 64");
   const json line = json::parse(text, nullptr, false);
   if (!line.is_object()) return bad("no JSON object");
   Event event;

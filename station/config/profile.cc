@@ -28,6 +28,26 @@ bool is_usb_id(const std::string& text) {
   return std::regex_match(text, pattern);
 }
 
+// std::regex trusts what it compiles: deep nesting overflows its stack, a long repeat count its
+// integers.
+bool is_pattern(const std::string& text) {
+  if (text.size() > 200) return false;
+  int depth = 0;
+  std::size_t digits = 0;
+  for (const char c : text) {
+    if (c == '(' && ++depth > 8) return false;
+    if (c == ')') --depth;
+    digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+    if (digits > 3) return false;
+  }
+  try {
+    (void)std::regex_match("", std::regex(text));
+  } catch (const std::regex_error&) {
+    return false;
+  }
+  return true;
+}
+
 void read_uart(ObjectReader& r, probes::UartProfile& uart) {
   r.objects("match", [&](ObjectReader& m) {
     uart.usb_ids.push_back(m.text("usb"));
@@ -102,12 +122,11 @@ Result<probes::BoardProfile> parse_profile(const LocatedJson& file) {
   board.id = r.text("id");
   board.name = r.text("name");
   board.serial_pattern = r.text("serial_pattern");
-  if (!r.failed()) {
-    try {
-      (void)std::regex_match("", std::regex(board.serial_pattern));
-    } catch (const std::regex_error&) {
-      r.refuse("serial_pattern", "\"serial_pattern\": expected a regular expression");
-    }
+  if (!r.failed() && !is_pattern(board.serial_pattern)) {
+    r.refuse(
+        "serial_pattern",
+        "\"serial_pattern\": expected a regular expression of at most 200 characters, 8 nested "
+        "groups and repeats below 1000");
   }
   if (r.has("serial_files")) board.serial_files = r.texts("serial_files");
   r.optional_object("memory", [&](ObjectReader& m) {

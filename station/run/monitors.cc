@@ -16,6 +16,9 @@ MonitorThread::MonitorThread(const std::vector<PlanMonitor>& plan, const probes:
     if (!monitor) {
       if (monitor.error().kind != ErrorKind::unavailable) {
         recorder.error("monitor", planned.probe->name + ": " + monitor.error().text());
+      } else {
+        recorder.log(reports::Severity::debug,
+                     planned.probe->name + " is not observed: " + monitor.error().text());
       }
       continue;
     }

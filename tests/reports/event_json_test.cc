@@ -96,6 +96,15 @@ TEST(EventJson, refusesWhatIsNoEvent) {
   }
   EXPECT_FALSE(parse_line(std::string(max_line_bytes + 1, ' ')));
   EXPECT_FALSE(parse_line(std::string(100'000, '[')));
+  // Deep enough to overflow the stack of whoever copies it.
+  const auto nested = [](int levels) {
+    return R"({"sequenceNumber":0,"timestamp":"2026-12-01T00:00:00Z","testStepArtifact":{"testStepId":"s",)"
+           R"("extension":{"name":"x","content":{"y\"[":)" +
+           std::string(levels, '[') + std::string(levels, ']') + "}}}}";
+  };
+  EXPECT_FALSE(parse_line(nested(400'000)));
+  EXPECT_FALSE(parse_line(nested(61)));
+  EXPECT_TRUE(parse_line(nested(60)));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "tests/base/scratch.h"
 
@@ -65,8 +66,26 @@ TEST_F(AvailableMemory, isNeverGuessed) {
   EXPECT_FALSE(total_memory(Machine(root_.root())));
 }
 
+Result<RamRegion> allocate(std::size_t bytes) {
+  WorkerPool workers(2);
+  return RamRegion::allocate(bytes, workers, [](std::size_t) { return true; });
+}
+
+TEST(RamRegion, canBeGivenUpWhileItIsMade) {
+  WorkerPool workers(2);
+  std::atomic<std::size_t> present{0};
+  const auto region = RamRegion::allocate(512 * mib, workers, [&](std::size_t so_far) {
+    present = so_far;
+    return false;
+  });
+  ASSERT_FALSE(region);
+  EXPECT_EQ(region.error().kind, ErrorKind::cancelled);
+  EXPECT_GT(present, 0u);
+  EXPECT_LT(present, 512 * mib);
+}
+
 TEST(RamRegion, isPresentZeroAndWholePages) {
-  const auto region = RamRegion::allocate(3 * mib + 1);
+  const auto region = allocate(3 * mib + 1);
   ASSERT_TRUE(region);
   const std::span<std::byte> bytes = region->bytes();
   EXPECT_EQ(bytes.size(), 3 * mib + 4096);
@@ -77,13 +96,13 @@ TEST(RamRegion, isPresentZeroAndWholePages) {
 }
 
 TEST(RamRegion, moreThanThereIsIsAnError) {
-  const auto region = RamRegion::allocate(std::size_t{1} << 60);
+  const auto region = allocate(std::size_t{1} << 60);
   ASSERT_FALSE(region);
   EXPECT_EQ(region.error().kind, ErrorKind::exhausted);
 }
 
 TEST(RamRegion, canBeHandedOn) {
-  auto region = RamRegion::allocate(mib);
+  auto region = allocate(mib);
   ASSERT_TRUE(region);
   std::byte* const data = region->bytes().data();
   const RamRegion other(std::move(*region));

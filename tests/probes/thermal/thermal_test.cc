@@ -229,16 +229,22 @@ TEST_F(ThermalSample, aSensorThatGoesAwayIsAnErrorOfTheSample) {
   });
 }
 
-TEST_F(ThermalSample, doesWithoutAClock) {
-  std::filesystem::remove(bench_.root() / "sys/kernel/debug/npu/clk");
+TEST_F(ThermalSample, doesWithoutAClockWhereTheProfileNamesNone) {
+  bench_.board.thermal->frequency.reset();
   const Outcome outcome = sample([](Monitor& monitor) { ASSERT_TRUE(monitor.sample()); });
   EXPECT_EQ(outcome.step.state, StepState::pass);
   EXPECT_EQ(outcome.series("frequency"), nullptr);
 }
 
-TEST_F(ThermalSample, isUnavailableWithoutAZone) {
+// A step that should be observed and is not must not pass for one that was.
+TEST_F(ThermalSample, whatTheProfileNamesAndIsNotThereIsAnError) {
+  std::filesystem::remove(bench_.root() / "sys/kernel/debug/npu/clk");
+  EXPECT_EQ(sample([](Monitor&) { FAIL(); }).result.error().kind, ErrorKind::io);
   bench_.board.thermal->zone = "thermal_zone7";
-  EXPECT_EQ(sample([](Monitor&) { FAIL(); }).result.error().kind, ErrorKind::unavailable);
+  EXPECT_EQ(sample([](Monitor&) { FAIL(); }).result.error().kind, ErrorKind::io);
+}
+
+TEST_F(ThermalSample, isUnavailableForABoardWithoutAZone) {
   bench_.board.thermal.reset();
   EXPECT_EQ(sample([](Monitor&) { FAIL(); }).result.error().kind, ErrorKind::unavailable);
 }

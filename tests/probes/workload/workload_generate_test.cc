@@ -103,7 +103,7 @@ TEST_F(WorkloadGenerate, measuresAModelOfEachKind) {
       EXPECT_LE(outcome.number("experts_used"), 1);
     }
     // The machine itself has no pool to speak of.
-    EXPECT_EQ(outcome.measurement("largest_free_block"), nullptr);
+    EXPECT_EQ(outcome.measurement("pool_largest_free_block"), nullptr);
   }
 }
 
@@ -170,7 +170,7 @@ TEST_F(WorkloadGenerate, aRefusedMappingSucceedsAfterFlushAndDefragment) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->kind, FindingKind::observation);
   EXPECT_THAT(finding->evidence.front(), HasSubstr("npu_dma_map_error: cannot map"));
-  EXPECT_EQ(outcome.number("largest_free_block"), 24.0 * 1024 * 1024 * 1024);
+  EXPECT_EQ(outcome.number("pool_largest_free_block"), 24.0 * 1024 * 1024 * 1024);
   EXPECT_NE(outcome.measurement("tokens_per_second"), nullptr);
 }
 
