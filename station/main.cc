@@ -47,6 +47,10 @@ int run(int argc, char** argv) {
     // Help and version are "errors" of this library with code 0; the rest is wrong use.
     return app.exit(e) == 0 ? 0 : 2;
   }
+  // A result that could not be written was not given.
+  if (std::fflush(stdout) != 0) {
+    return report_error({ErrorKind::io, "cannot write to standard output", "", ""});
+  }
   return invocation.exit_code;
 }
 

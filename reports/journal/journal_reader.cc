@@ -18,6 +18,7 @@ Result<JournalReader> JournalReader::open(const std::string& path) {
   if (S_ISDIR(info.st_mode)) {
     return fail(ErrorKind::usage, "is a folder", path, "name the journal.jsonl in it");
   }
+  if (!S_ISREG(info.st_mode)) return fail(ErrorKind::usage, "is not a regular file", path);
   return JournalReader(std::move(fd), path);
 }
 

@@ -78,7 +78,6 @@ Result<Executed> execute(const Session& session, const Plan& plan, const Execute
   if (!followed || followed->interrupted) interrupt.cancel();
   runner.join();
   recorder->reset();
-  if (!followed) return std::unexpected(followed.error());
   if (!ran) return std::unexpected(ran.error());
 
   auto summary = reports::summarize_journal(done.journal);
@@ -86,6 +85,8 @@ Result<Executed> execute(const Session& session, const Plan& plan, const Execute
   done.summary = std::move(*summary);
   auto written = write_file_atomically(done.report, reports::report_json(done.summary));
   if (!written) return std::unexpected(written.error());
+  // The run's files are whole; that nobody could see it is still an error.
+  if (!followed) return std::unexpected(followed.error());
   return done;
 }
 

@@ -139,6 +139,21 @@ TEST(BrokenRun, watchFollowsARunOfAnotherProcessToItsEnd) {
   EXPECT_TRUE(last.starts_with("PASS")) << last;
 }
 
+TEST(BrokenRun, outputThatCannotBeWrittenIsNoSuccessAndLeavesTheRunsFiles) {
+  const TemporaryFolder work;
+  const auto with_full_output = [](std::string command) {
+    command += " > /dev/full";
+    return Program({"/bin/sh", "-c", command}).wait();
+  };
+  const std::string program = assay_argv({})[0];
+  EXPECT_EQ(with_full_output(program + " frag --json").exit_code, 3);
+  EXPECT_EQ(with_full_output(program + " boards list").exit_code, 3);
+  const Finished run = with_full_output(program + " run --virtual --headless --plan " +
+                                        long_plan(work) + " --out " + (work / "out").string());
+  EXPECT_EQ(run.exit_code, 3) << run.err;
+  EXPECT_EQ(read_json(run_folder(work / "out") / "report.json")["verdict"], "ABORTED");
+}
+
 TEST(WrongUse, moreMemoryThanThereIsSaysWhatCanBeHad) {
   const Finished run = assay({"mem", "--pattern", "0xAAAAAAAA", "--size", "64T", "--iter", "1"});
   EXPECT_EQ(run.exit_code, 2);

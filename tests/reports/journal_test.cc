@@ -88,7 +88,8 @@ TEST(Journal, tellsALiveWriterFromADeadOne) {
   EXPECT_FALSE(reader->is_being_written());
 }
 
-TEST(Journal, aFolderOrAMissingFileIsAClearError) {
+TEST(Journal, aFolderADeviceOrAMissingFileIsAClearError) {
+  EXPECT_EQ(JournalReader::open("/dev/zero").error().kind, ErrorKind::usage);
   const test::TemporaryFolder folder;
   EXPECT_EQ(JournalReader::open(folder.path()).error().kind, ErrorKind::usage);
   EXPECT_EQ(JournalReader::open(folder / "none").error().kind, ErrorKind::unavailable);
