@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "probes/pcie/devices.h"
 
@@ -157,14 +158,18 @@ Result<> run_pcie_link(StepContext& context) {
 class AerMonitor final : public Monitor {
  public:
   AerMonitor(const MonitorContext& context, std::vector<std::string> files)
-      : machine_(context.bench.machine), files_(std::move(files)), counts_(files_.size()) {
+      : machine_(context.bench.machine),
+        recorder_(context.recorder),
+        files_(std::move(files)),
+        counts_(files_.size()) {
     start_ = total();
     series_ =
         context.recorder.series("corrected_errors", "1", context.limits_for("corrected_errors"));
   }
 
   Result<> sample() override {
-    series_->add(total() - start_);
+    const std::int64_t errors = total() - start_;
+    if (!series_->add(errors) && !std::exchange(reported_, true)) report(errors);
     return {};
   }
 
@@ -194,11 +199,23 @@ class AerMonitor final : public Monitor {
     return sum;
   }
 
+  void report(std::int64_t errors) {
+    reports::Finding finding{
+        .code = "PCIE_AER_ERRORS",
+        .message = fmt::format("{} corrected PCI Express errors since the step began.", errors)};
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      if (counts_[i] != 0) finding.evidence.push_back(fmt::format("{}: {}", files_[i], counts_[i]));
+    }
+    recorder_.finding(std::move(finding));
+  }
+
   const Machine& machine_;
+  reports::StepRecorder& recorder_;
   std::vector<std::string> files_;
   std::vector<std::int64_t> counts_;  // of each file, as last read
   std::int64_t start_ = 0;
   std::unique_ptr<reports::Series> series_;
+  bool reported_ = false;
 };
 
 Result<std::unique_ptr<Monitor>> make_aer_monitor(const MonitorContext& context) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/findings/finding.h"
 #include "tests/support/program.h"
 
 namespace assay {
@@ -112,6 +113,19 @@ TEST(BoardsAreData, noSourceKnowsABoardsName) {
             << entry.path() << ": " << line;
       }
     }
+  }
+}
+
+// A code in the catalog that nothing makes is a promise that is not kept.
+TEST(Findings, everyCodeOfTheCatalogIsMadeByAProbe) {
+  const fs::path root = ASSAY_SOURCE;
+  std::string probes;
+  for (const auto& entry : fs::recursive_directory_iterator(root / "probes")) {
+    if (entry.path().extension() == ".cc") probes += test::read_file(entry.path());
+  }
+  ASSERT_FALSE(reports::finding_catalog().empty());
+  for (const auto& entry : reports::finding_catalog()) {
+    EXPECT_NE(probes.find('"' + std::string(entry.code) + '"'), std::string::npos) << entry.code;
   }
 }
 

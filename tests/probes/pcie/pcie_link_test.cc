@@ -230,11 +230,27 @@ TEST_F(PcieAer, failsTheStepBeyondThePlansLimit) {
         ASSERT_TRUE(monitor.sample());
         count("0000:01:00.0", "6");
         ASSERT_TRUE(monitor.sample());
+        ASSERT_TRUE(monitor.sample());
       },
       {{"corrected_errors",
         {reports::make_validator(reports::Comparison::equal, std::int64_t{0}, "1")}}});
   EXPECT_EQ(outcome.step.state, StepState::fail);
-  EXPECT_EQ(outcome.series("corrected_errors")->outside, 1U);
+  EXPECT_EQ(outcome.series("corrected_errors")->outside, 2U);
+  ASSERT_EQ(outcome.step.findings.size(), 1U);  // said once
+  EXPECT_EQ(outcome.step.findings[0].finding.code, "PCIE_AER_ERRORS");
+  EXPECT_FALSE(outcome.step.findings[0].finding.evidence.empty());
+}
+
+TEST_F(PcieAer, aDeviceThatVanishesTakesNoErrorsWithIt) {
+  count("0000:00:02.0", "10");
+  count("0000:01:00.0", "5");
+  const Outcome outcome = bench_.monitor(pcie_aer_probe(), [&](Monitor& monitor) {
+    count("0000:01:00.0", "8");
+    ASSERT_TRUE(monitor.sample());
+    std::filesystem::remove_all(bench_.root() / "sys/bus/pci/devices/0000:01:00.0");
+    ASSERT_TRUE(monitor.sample());
+  });
+  EXPECT_THAT(outcome.series("corrected_errors")->recent, testing::ElementsAre(3, 3));
 }
 
 TEST_F(PcieAer, isUnavailableWithoutCounters) {
