@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -68,22 +69,32 @@ struct ProbeOptions {
 // A folder for a run that nobody asked to keep.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
+  Result<std::string> make() {
     const char* base = getenv("TMPDIR");
-    path_ = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/assay-run-XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr) path_.clear();
+    std::string path =
+        std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/assay-run-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) return fail_errno(errno, "cannot make a folder", path);
+    path_ = path;
+    return path;
   }
+  TemporaryFolder() = default;
   ~TemporaryFolder() {
     std::error_code ignored;
     if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
 
  private:
   std::string path_;
 };
+
+// Where the run's files go: the folder asked for, else the temporary one.
+Result<std::string> choose_folder(const std::string& out, TemporaryFolder& temporary) {
+  if (out.empty()) return temporary.make();
+  if (auto made = make_folders(out); !made) return std::unexpected(made.error());
+  return out;
+}
 
 Result<nlohmann::json> as_json(const probes::ParameterSpec& spec,
                                const std::vector<std::string>& given) {
@@ -137,17 +148,14 @@ Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
   if (auto ready = preflight(*plan, (*session)->bench()); !ready) {
     return std::unexpected(ready.error());
   }
-  const TemporaryFolder temporary;
-  std::string folder = temporary.path();
-  if (!options.out.empty()) {
-    if (auto made = make_folders(options.out); !made) return std::unexpected(made.error());
-    folder = options.out;
-  }
+  TemporaryFolder temporary;
+  const auto folder = choose_folder(options.out, temporary);
+  if (!folder) return std::unexpected(folder.error());
   const std::string serial = (*session)->own_serial();
   const auto done = execute(**session, *plan,
                             {.serial = serial.empty() ? "unknown" : serial,
                              .command_line = command_line,
-                             .folder = folder,
+                             .folder = *folder,
                              .front_end = options.json ? FrontEnd::quiet : FrontEnd::lines,
                              .signal_fd = signals->get()});
   if (!done) return std::unexpected(done.error());

@@ -154,6 +154,16 @@ TEST(BrokenRun, outputThatCannotBeWrittenIsNoSuccessAndLeavesTheRunsFiles) {
   EXPECT_EQ(read_json(run_folder(work / "out") / "report.json")["verdict"], "ABORTED");
 }
 
+TEST(BrokenRun, noFolderForTemporaryFilesIsAClearError) {
+  for (const char* command : {" frag", " fw --virtual"}) {
+    const Finished run =
+        Program({"/bin/sh", "-c", "TMPDIR=/nonexistent " + assay_argv({})[0] + command}).wait();
+    EXPECT_EQ(run.exit_code, 3);
+    EXPECT_THAT(run.err, MatchesRegex("assay: /nonexistent/assay-[^\n]*: cannot make [^\n]*\n"));
+  }
+  EXPECT_FALSE(std::filesystem::exists("/journal.jsonl"));
+}
+
 TEST(WrongUse, moreMemoryThanThereIsSaysWhatCanBeHad) {
   const Finished run = assay({"mem", "--pattern", "0xAAAAAAAA", "--size", "64T", "--iter", "1"});
   EXPECT_EQ(run.exit_code, 2);
