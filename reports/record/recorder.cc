@@ -95,8 +95,21 @@ StepRecorder::StepRecorder(Recorder& run, std::string id, std::string name,
   emit(StepStart{std::move(name)});
 }
 
+std::vector<std::string> StepRecorder::unmeasured() const {
+  const std::lock_guard lock(measured_mutex_);
+  std::vector<std::string> names;
+  for (const Limit& limit : limits_) {
+    if (!measured_.contains(limit.measurement)) names.push_back(limit.measurement);
+  }
+  return names;
+}
+
 std::vector<Validator> StepRecorder::limits_for(const std::string& name,
-                                                std::vector<Validator> more) const {
+                                                std::vector<Validator> more) {
+  {
+    const std::lock_guard lock(measured_mutex_);
+    measured_.insert(name);
+  }
   for (const Limit& limit : limits_) {
     if (limit.measurement == name) {
       more.insert(more.end(), limit.validators.begin(), limit.validators.end());

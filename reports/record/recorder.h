@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,6 +101,10 @@ class StepRecorder {
   // Writes the step's end, ERROR and SKIP as they were reported, and syncs the journal.
   void end();
 
+  // Measurements that the plan limits and that were never taken: a limit that nothing was held
+  // against is no pass.
+  std::vector<std::string> unmeasured() const;
+
   bool failed() const { return failed_; }
   bool errored() const { return errored_; }
   bool skipped() const { return skipped_; }
@@ -107,11 +112,14 @@ class StepRecorder {
  private:
   friend class Series;
   void emit(Payload payload) { run_.emit(id_, std::move(payload)); }
-  std::vector<Validator> limits_for(const std::string& name, std::vector<Validator> more) const;
+  // Joins the plan's limits, and notes that the measurement was taken.
+  std::vector<Validator> limits_for(const std::string& name, std::vector<Validator> more);
 
   Recorder& run_;
   std::string id_;
   std::vector<Limit> limits_;
+  mutable std::mutex measured_mutex_;
+  std::set<std::string> measured_;
   std::atomic<bool> failed_{false};
   std::atomic<bool> errored_{false};
   std::atomic<bool> skipped_{false};

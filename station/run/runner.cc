@@ -59,6 +59,10 @@ void run_step(const RunRequest& request, const PlanStep& step, StepRecorder& rec
     recorder.log(reports::Severity::warning, "stopped by a monitor's limit");
   } else if (!done) {
     recorder.error(symptom_of(done.error().kind), done.error().text());
+  } else if (!recorder.failed() && !recorder.errored() && !recorder.skipped()) {
+    for (const std::string& name : recorder.unmeasured()) {
+      recorder.error("unmeasured", "the plan limits " + name + ", and the step did not measure it");
+    }
   }
 }
 

@@ -183,6 +183,20 @@ TEST_F(RunnerTest, aMonitorWithNothingToSampleIsLeftOut) {
   EXPECT_EQ(verdict_of(run(), false), Verdict::pass);
 }
 
+TEST_F(RunnerTest, aLimitThatNothingWasHeldAgainstIsNoPass) {
+  plan_.steps.push_back(step("a", [](StepContext& c) -> Result<> {
+    c.recorder.measure("taken", std::int64_t{0}, "1");
+    return {};
+  }));
+  const auto zero = reports::make_validator(reports::Comparison::equal, std::int64_t{0}, "1");
+  plan_.steps[0].limits = {{"taken", {zero}}, {"never", {zero}}};
+  const auto run_summary = run();
+  EXPECT_EQ(run_summary.steps[0].state, StepState::error);
+  ASSERT_EQ(run_summary.steps[0].errors.size(), 1u);
+  EXPECT_EQ(run_summary.steps[0].errors[0].symptom, "unmeasured");
+  EXPECT_EQ(verdict_of(run_summary, false), Verdict::incomplete);
+}
+
 TEST_F(RunnerTest, skippedMakesTheRunIncompleteUnlessTheStepIsOptional) {
   plan_.steps.push_back(step("a", [](StepContext& c) -> Result<> {
     c.recorder.skip("not here");
