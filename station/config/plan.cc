@@ -48,6 +48,8 @@ const probes::Probe* read_use(ObjectReader& r, bool as_monitor) {
 }
 
 reports::Value limit_value(const json& j) {
+  // Beyond 64 bits with a sign a limit is compared as a floating-point number, never wrapped.
+  if (j.is_number_unsigned() && j.get<std::uint64_t>() > INT64_MAX) return j.get<double>();
   if (j.is_number_integer()) return j.get<std::int64_t>();
   if (j.is_number()) return j.get<double>();
   return j.is_string() ? j.get<std::string>() : std::string();

@@ -120,6 +120,14 @@ TEST(Plan, saysWhatIsWrongAndWhere) {
       R"({ "schema": "assay/plan/1", "id": "p", "steps": [], "monitors": [ { "use": "pcie.link", "hz": 1 } ] })"));
 }
 
+TEST(Plan, aLimitBeyond64BitsDoesNotWrap) {
+  const auto plan = with_step(
+      R"({ "id": "f", "use": "memory.fragmentation",
+           "limits": { "largest_free_block": { "at_least": 18446744073709551615, "unit": "By" } } })");
+  ASSERT_TRUE(plan) << plan.error().text();
+  EXPECT_FALSE(reports::satisfies(std::int64_t{4096}, plan->steps[0].limits[0].validators));
+}
+
 TEST(Plan, aVersionIsLimitedWithoutAUnit) {
   const auto plan = with_step(
       R"({ "id": "f", "use": "firmware.query", "limits": { "version": { "at_least": "2.3.1" } } })");
