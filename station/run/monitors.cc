@@ -19,6 +19,9 @@ MonitorThread::MonitorThread(const std::vector<PlanMonitor>& plan, const probes:
       } else {
         recorder.log(reports::Severity::debug,
                      planned.probe->name + " is not observed: " + monitor.error().text());
+        if (!planned.limits.empty()) {
+          unobserved_.push_back(planned.probe->name + ": " + monitor.error().text());
+        }
       }
       continue;
     }

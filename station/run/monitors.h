@@ -20,6 +20,9 @@ class MonitorThread {
                 reports::StepRecorder& recorder, CancelToken& step_cancel);
   // Samples once more, then ends the series.
   ~MonitorThread();
+  // Monitors of the plan that have limits and nothing to sample here: what they limit is not
+  // judged.
+  const std::vector<std::string>& unobserved() const { return unobserved_; }
   MonitorThread(const MonitorThread&) = delete;
   MonitorThread& operator=(const MonitorThread&) = delete;
 
@@ -38,6 +41,7 @@ class MonitorThread {
   reports::StepRecorder& recorder_;
   CancelToken& step_cancel_;
   std::vector<Entry> entries_;
+  std::vector<std::string> unobserved_;
   std::jthread thread_;
 };
 

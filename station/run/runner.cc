@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <set>
+
 #include "base/clock.h"
 #include "station/run/monitors.h"
 #include "station/run/run_start.h"
@@ -42,12 +44,13 @@ const char* symptom_of(ErrorKind kind) {
 }
 
 void run_step(const RunRequest& request, const PlanStep& step, StepRecorder& recorder,
-              const CancelToken& interrupt) {
+              const CancelToken& interrupt, std::set<std::string>& unobserved) {
   CancelToken cancel(&interrupt);
   if (step.timeout_ns != 0) cancel.set_deadline(monotonic_ns() + step.timeout_ns);
   Result<> done;
   {
     const MonitorThread monitors(request.plan.monitors, request.bench, recorder, cancel);
+    unobserved.insert(monitors.unobserved().begin(), monitors.unobserved().end());
     probes::StepContext context{request.bench, step.parameters, recorder, cancel};
     done = step.probe->run(context);
   }
@@ -87,15 +90,21 @@ Result<> run_plan(const RunRequest& request, reports::Recorder& recorder,
                   const CancelToken& interrupt) {
   recorder.run_start(make_run_start(request));
   Outcome outcome;
+  std::set<std::string> unobserved;
   for (const PlanStep& step : request.plan.steps) {
     if (interrupt.cancelled()) break;
     const auto step_recorder = recorder.begin_step(step.id, step.probe->name, step.limits);
-    run_step(request, step, *step_recorder, interrupt);
+    run_step(request, step, *step_recorder, interrupt, unobserved);
     step_recorder->end();
     outcome.failed = outcome.failed || step_recorder->failed();
     outcome.untested =
         outcome.untested || step_recorder->errored() || (step_recorder->skipped() && step.required);
     if (const auto error = recorder.write_error()) return std::unexpected(*error);
+  }
+  // Limits that nothing was held against are no pass of the run, whatever its steps came to.
+  for (const std::string& monitor : unobserved) {
+    recorder.error("not-observed", "the plan limits " + monitor);
+    outcome.untested = true;
   }
   if (interrupt.cancelled()) {
     recorder.error("interrupted", "stopped by a signal or a person");

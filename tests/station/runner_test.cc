@@ -183,6 +183,21 @@ TEST_F(RunnerTest, aMonitorWithNothingToSampleIsLeftOut) {
   EXPECT_EQ(verdict_of(run(), false), Verdict::pass);
 }
 
+TEST_F(RunnerTest, aMonitorWithLimitsAndNothingToSampleMakesTheRunIncomplete) {
+  plan_.monitors.push_back(counter(false));
+  auto& probe = probes_.emplace_back(std::make_unique<Probe>());
+  probe->name = "test.absent";
+  probe->monitor = [](const MonitorContext&) -> Result<std::unique_ptr<Monitor>> {
+    return fail(ErrorKind::unavailable, "no such sensor");
+  };
+  plan_.monitors[0].probe = probe.get();
+  plan_.steps.push_back(step("a", [](StepContext&) -> Result<> { return {}; }));
+  const auto run_summary = run();
+  EXPECT_EQ(verdict_of(run_summary, false), Verdict::incomplete);
+  ASSERT_EQ(run_summary.errors.size(), 1u);
+  EXPECT_EQ(run_summary.errors[0].symptom, "not-observed");
+}
+
 TEST_F(RunnerTest, aLimitThatNothingWasHeldAgainstIsNoPass) {
   plan_.steps.push_back(step("a", [](StepContext& c) -> Result<> {
     c.recorder.measure("taken", std::int64_t{0}, "1");
