@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "probes/pcie/devices.h"
@@ -124,7 +125,13 @@ Result<> run_pcie_link(StepContext& context) {
     recorder.headline(fmt::format("{} links", links));
     return {};
   }
-  for (const PcieProfile& want : wanted) {
+  // Each entry takes a device of its own; the last one of a class takes all that are left.
+  std::set<std::string> claimed;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const PcieProfile& want = wanted[i];
+    const bool last_of_class =
+        std::none_of(wanted.begin() + static_cast<std::ptrdiff_t>(i) + 1, wanted.end(),
+                     [&](const PcieProfile& w) { return w.device_class == want.device_class; });
     const double needed = bandwidth(want.speed_gts, want.width);
     if (want.claimed_gbps && *want.claimed_gbps > needed) {
       recorder.finding(
@@ -137,8 +144,10 @@ Result<> run_pcie_link(StepContext& context) {
     }
     bool found = false;
     for (const PciFunction& f : *all) {
-      if (f.class_code != want.device_class || !f.link) continue;
+      if (f.class_code != want.device_class || !f.link || claimed.contains(f.address)) continue;
+      if (found && !last_of_class) break;
       found = true;
+      claimed.insert(f.address);
       judge(recorder, want, *all, f);
       recorder.headline(fmt::format("{:g}GT/s x{}", f.link->speed_gts, f.link->width));
     }

@@ -107,6 +107,17 @@ TEST_F(PcieLink, doesNotBlameASlotWhoseLimitIsReserved) {
     EXPECT_THAT(cause, testing::Not(HasSubstr("grants 0 W")));
 }
 
+TEST_F(PcieLink, eachEntryOfTheProfileWantsADeviceOfItsOwn) {
+  bench_.board.pcie.push_back(bench_.board.pcie.front());
+  add("0000:01:00.0", npu(0x1043));
+  EXPECT_NE(run().finding("PCIE_DEVICE_MISSING"), nullptr);
+  add("0000:02:00.0", npu(0x1043));
+  EXPECT_EQ(run().finding("PCIE_DEVICE_MISSING"), nullptr);
+  // A third one is judged too.
+  add("0000:03:00.0", npu(0x1011));
+  EXPECT_NE(run().finding("PCIE_LINK_DEGRADED"), nullptr);
+}
+
 TEST_F(PcieLink, failsWhenTheDeviceIsMissing) {
   add("0000:00:02.0", root_port(1, 75));
   const Outcome outcome = run();
