@@ -1,5 +1,5 @@
-// Cancelling: one thread asks, others look. A token may have a parent: a step stops when its run
-// does.
+// Cancelling: one thread asks, others look. A token may have parents and is cancelled with either:
+// a step stops when its run does, a run when its journal cannot be written.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,8 @@ namespace assay {
 class CancelToken {
  public:
   CancelToken() = default;
-  explicit CancelToken(const CancelToken* parent) : parent_(parent) {}
+  explicit CancelToken(const CancelToken* parent, const CancelToken* other = nullptr)
+      : parent_(parent), other_(other) {}
   CancelToken(const CancelToken&) = delete;
   CancelToken& operator=(const CancelToken&) = delete;
 
@@ -25,7 +26,8 @@ class CancelToken {
 
   bool cancelled() const noexcept {
     return cancelled_.load(std::memory_order_relaxed) || timed_out() ||
-           (parent_ != nullptr && parent_->cancelled());
+           (parent_ != nullptr && parent_->cancelled()) ||
+           (other_ != nullptr && other_->cancelled());
   }
   bool timed_out() const noexcept {
     const std::int64_t deadline = deadline_ns_.load(std::memory_order_relaxed);
@@ -34,6 +36,7 @@ class CancelToken {
 
  private:
   const CancelToken* parent_ = nullptr;
+  const CancelToken* other_ = nullptr;
   std::atomic<bool> cancelled_{false};
   std::atomic<std::int64_t> deadline_ns_{0};
 };

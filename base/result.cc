@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/utf8.h"
+
 namespace assay {
 
 std::string Error::text() const {
@@ -10,7 +12,8 @@ std::string Error::text() const {
   if (!where.empty()) text += where + ": ";
   text += what;
   if (!hint.empty()) text += "; " + hint;
-  return text;
+  // What is quoted in it may come from a device, or from a file of anyone's.
+  return to_printable(text);
 }
 
 std::unexpected<Error> fail_errno(int error_number, std::string what, std::string where) {

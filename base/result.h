@@ -26,7 +26,7 @@ struct Error {
   std::string where;  // path, path:line:column, device or argument; may be empty
   std::string hint;   // what to do; may be empty
 
-  // "where: what; hint", for a person.
+  // "where: what; hint", for a person: one line, safe to print on a terminal.
   std::string text() const;
 };
 

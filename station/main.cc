@@ -1,7 +1,11 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <clocale>
 #include <cstdio>
 #include <exception>
+#include <sstream>
 
 #include "station/commands/commands.h"
 
@@ -22,7 +26,24 @@ int report_error(const Error& error) {
 
 namespace {
 
+// Whoever starts us may have closed them. The next file opened would take their number, and what is
+// meant for a person would land in it. Standard output is opened so that writing to it fails.
+void occupy_standard_descriptors() {
+  for (const int wanted : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(wanted, F_GETFD) >= 0) continue;
+    // The lowest number that is free, which is this one.
+    (void)open("/dev/null", wanted == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+// A result that could not be written was not given.
+int flushed(int exit_code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  return report_error({ErrorKind::io, "cannot write to standard output", "", ""});
+}
+
 int run(int argc, char** argv) {
+  occupy_standard_descriptors();
   std::setlocale(LC_CTYPE, "");
   CLI::App app("Acceptance testing and bring-up of edge AI boards.", "assay");
   app.set_version_flag("--version", "assay " ASSAY_VERSION);
@@ -45,13 +66,14 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     // Help and version are "errors" of this library with code 0; the rest is wrong use.
-    return app.exit(e) == 0 ? 0 : 2;
+    std::ostringstream out;
+    std::ostringstream err;
+    const int code = app.exit(e, out, err);
+    std::fputs(out.str().c_str(), stdout);
+    std::fputs(err.str().c_str(), stderr);
+    return code == 0 ? flushed(0) : 2;
   }
-  // A result that could not be written was not given.
-  if (std::fflush(stdout) != 0) {
-    return report_error({ErrorKind::io, "cannot write to standard output", "", ""});
-  }
-  return invocation.exit_code;
+  return flushed(invocation.exit_code);
 }
 
 }  // namespace

@@ -45,8 +45,12 @@ Result<bool> Follower::advance() {
       [&](const Result<reports::Event>& event, std::uint64_t line) { model_.apply(event, line); });
   if (!lines) return std::unexpected(lines.error());
   writer_done_ = done;
-  model_.set_growing(!done);
-  return done || *lines > 0;
+  if (!done) return *lines > 0;
+  if (auto finished = model_.finish(reader_.unfinished()); !finished) {
+    finished.error().where = options_->journal;
+    return std::unexpected(finished.error());
+  }
+  return true;
 }
 
 bool Follower::interrupt() {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "reports/summary/run_summary.h"
@@ -16,8 +17,11 @@ namespace assay::tui {
 class DashboardModel {
  public:
   void apply(const Result<reports::Event>& event, std::uint64_t line);
-  // Whether the journal's writer may still add to it. True until told otherwise.
-  void set_growing(bool growing) { growing_ = growing; }
+  // The journal's writer adds nothing more. Errors: those of RunFold::finish().
+  Result<> finish(std::string_view unfinished) {
+    growing_ = false;
+    return fold_.finish(unfinished);
+  }
 
   const reports::RunSummary& run() const { return fold_.summary(); }
   reports::Verdict verdict() const { return verdict_of(run(), growing_); }

@@ -70,7 +70,7 @@ struct NpuProfile {
 struct BoardProfile {
   std::string id;
   std::string name;
-  std::string serial_pattern;             // ECMAScript regular expression
+  std::string serial_pattern;             // regular expression, RE2 syntax
   std::vector<std::string> serial_files;  // where the board itself knows it
   std::optional<MemoryProfile> memory;
   std::optional<UartProfile> uart;

@@ -75,7 +75,11 @@ struct Probe {
   std::string summary;
   std::vector<ParameterSpec> parameters;
   std::vector<MeasurementSpec> measurements;
-  // Looked at before a run begins: what is asked for cannot be had on this machine.
+  // What is wrong with parameters on any machine; a plan that has it is refused when it is read.
+  // Errors: usage, with the parameter's name as `where`.
+  std::function<Result<>(const Parameters&)> check;
+  // Looked at before a run begins: what is asked for cannot be had on this machine. Errors: as
+  // check().
   std::function<Result<>(const Bench&, const Parameters&)> preflight;
   // A step, a monitor, or both.
   std::function<Result<>(StepContext&)> run;

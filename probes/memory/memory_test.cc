@@ -20,6 +20,8 @@ constexpr std::size_t chunk_bytes = std::size_t{16} << 20;
 // Mismatches written to the journal one by one; beyond them they are counted.
 constexpr std::size_t max_recorded = 1000;
 constexpr std::size_t cache_line = 64;
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t smallest_bytes = page_bytes;
 
 struct Pass {
   std::uint64_t errors = 0;
@@ -118,10 +120,24 @@ class PatternTest {
   std::vector<std::string> evidence_;
 };
 
-Result<> preflight(const Bench& bench, const Parameters& parameters) {
+Result<> check(const Parameters& parameters) {
   for (const std::string& test : parameters.texts("tests")) {
     if (auto pattern = parse_pattern(test); !pattern) return std::unexpected(pattern.error());
   }
+  const std::uint64_t size = parameters.number("size", smallest_bytes);
+  const std::uint64_t minimum = parameters.number("minimum", smallest_bytes);
+  for (const auto& [name, bytes] : {std::pair("size", size), std::pair("minimum", minimum)}) {
+    if (bytes >= smallest_bytes) continue;
+    return fail(ErrorKind::usage, fmt::format("{} bytes are no test", bytes), name,
+                "expected at least 4KiB");
+  }
+  if (parameters.has("size") && !parameters.is_available_size("size") && size < minimum) {
+    return fail(ErrorKind::usage, "more than the size that is tested", "minimum");
+  }
+  return {};
+}
+
+Result<> preflight(const Bench& bench, const Parameters& parameters) {
   if (parameters.is_available_size("size")) return {};
   const auto available = bench.ram.available();
   if (!available) return std::unexpected(available.error());
@@ -142,10 +158,15 @@ Result<> run_memory_test(StepContext& context) {
   if (!available) return std::unexpected(available.error());
   if (!total) return std::unexpected(total.error());
 
-  std::uint64_t size = context.parameters.number("size", *available);
-  // Whole cache lines for every worker.
-  size = std::max<std::uint64_t>(size / 4096 * 4096, 4096);
-  const std::uint64_t minimum = context.parameters.number("minimum", 0);
+  const std::uint64_t asked = context.parameters.number("size", *available);
+  // Whole pages.
+  const std::uint64_t size = asked / page_bytes * page_bytes;
+  if (size != asked && context.parameters.has("size") &&
+      !context.parameters.is_available_size("size")) {
+    recorder.log(reports::Severity::info,
+                 fmt::format("{} bytes asked for, {} tested: whole pages", asked, size));
+  }
+  const std::uint64_t minimum = context.parameters.number("minimum", smallest_bytes);
   if (size < minimum) {
     return fail(ErrorKind::unavailable,
                 fmt::format("the plan wants at least {} tested; this machine can spare {} now",
@@ -253,6 +274,7 @@ Probe memory_test_probe() {
                        {"fill_bandwidth", "GBy/s", "bytes written a second"},
                        {"verify_bandwidth", "GBy/s", "bytes read a second"},
                        {"bandwidth", "GBy/s", "bytes moved a second, both passes"}},
+      .check = check,
       .preflight = preflight,
       .run = run_memory_test,
       .monitor = nullptr,

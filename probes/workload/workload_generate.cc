@@ -17,33 +17,54 @@ double seconds(std::int64_t ns) {
   return static_cast<double>(ns) / 1e9;
 }
 
-Result<runtime::Layout> layout_of(const Parameters& parameters, std::uint64_t max_chunk_bytes) {
+struct Model {
+  runtime::ModelShape shape;
+  runtime::Precision precision;
+  std::uint32_t layers = 0;  // that are computed
+};
+
+Result<Model> model_of(const Parameters& parameters) {
+  const auto at = [](Error error, const char* parameter) {
+    error.where = parameter;
+    return std::unexpected(std::move(error));
+  };
   const auto shape = runtime::find_shape(parameters.text("model"));
-  if (!shape) return std::unexpected(shape.error());
+  if (!shape) return at(shape.error(), "model");
   const auto precision = runtime::find_precision(parameters.text("precision"));
-  if (!precision) return std::unexpected(precision.error());
+  if (!precision) return at(precision.error(), "precision");
   const std::uint64_t layers = parameters.number("layers", shape->layers);
   if (layers > shape->layers) {
     return fail(ErrorKind::usage,
                 fmt::format("{} has {} layers, {} asked for", shape->name, shape->layers, layers),
                 "layers");
   }
-  return runtime::plan_layout(*shape, *precision, static_cast<std::uint32_t>(layers),
-                              max_chunk_bytes);
+  return Model{*shape, *precision, static_cast<std::uint32_t>(layers)};
 }
 
-Result<> preflight(const Bench& bench, const Parameters& parameters) {
-  const auto layout = layout_of(parameters, bench.npu.max_chunk_bytes());
-  if (!layout) return std::unexpected(layout.error());
+Result<> check(const Parameters& parameters) {
+  const auto model = model_of(parameters);
+  if (!model) return std::unexpected(model.error());
   const std::uint64_t prompt_tokens = parameters.number("prompt_tokens", 1);
   const std::uint64_t tokens = parameters.number("tokens", 1);
-  const std::uint64_t holds = layout->shape.context;
+  const std::uint64_t holds = model->shape.context;
   if (prompt_tokens > holds || tokens > holds - prompt_tokens) {
     return fail(ErrorKind::usage,
                 fmt::format("context length overflow: {} + {} tokens, the context holds {}",
                             prompt_tokens, tokens, holds),
                 "prompt_tokens");
   }
+  return {};
+}
+
+Result<runtime::Layout> layout_of(const Parameters& parameters, std::uint64_t max_chunk_bytes) {
+  const auto model = model_of(parameters);
+  if (!model) return std::unexpected(model.error());
+  return runtime::plan_layout(model->shape, model->precision, model->layers, max_chunk_bytes);
+}
+
+Result<> preflight(const Bench& bench, const Parameters& parameters) {
+  const auto layout = layout_of(parameters, bench.npu.max_chunk_bytes());
+  if (!layout) return std::unexpected(layout.error());
   // The weights lie in this machine's memory, whatever board stands before them.
   const auto available = bench.ram.available();
   if (!available) return std::unexpected(available.error());
@@ -170,6 +191,7 @@ Probe workload_generate_probe() {
                        {"load_time", "s", "mapping and filling the weights"},
                        {"pool_largest_free_block", "By", "flushed and defragmented"},
                        {"token_latency", "s", "of each later token"}},
+      .check = check,
       .preflight = preflight,
       .run = run_workload,
       .monitor = nullptr};

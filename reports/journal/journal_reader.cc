@@ -1,25 +1,19 @@
 #include "reports/journal/journal_reader.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <vector>
 
+#include "base/regular_file.h"
+
 namespace assay::reports {
 
 Result<JournalReader> JournalReader::open(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return fail_errno(errno, "cannot open the journal", path);
-  struct stat info {};
-  if (fstat(fd.get(), &info) != 0) return fail_errno(errno, "cannot open the journal", path);
-  if (S_ISDIR(info.st_mode)) {
-    return fail(ErrorKind::usage, "is a folder", path, "name the journal.jsonl in it");
-  }
-  if (!S_ISREG(info.st_mode)) return fail(ErrorKind::usage, "is not a regular file", path);
-  return JournalReader(std::move(fd), path);
+  auto fd = open_regular_file(path);
+  if (!fd) return std::unexpected(fd.error());
+  return JournalReader(std::move(*fd), path);
 }
 
 Result<std::uint64_t> JournalReader::poll(const OnEvent& on_event, std::uint64_t max_bytes) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -14,6 +15,7 @@ namespace assay::reports {
 
 class JournalReader {
  public:
+  // Errors: those of open_regular_file().
   static Result<JournalReader> open(const std::string& path);
 
   // Called with each event, or with what is wrong with a line and its number (from 1).
@@ -27,8 +29,8 @@ class JournalReader {
   // before it ended is then read.
   bool is_being_written() const;
 
-  // Bytes behind the last newline.
-  std::size_t unfinished_bytes() const { return partial_.size() + (skipping_ ? 1 : 0); }
+  // What is behind the last newline; of a line longer than any event may be, only that it is there.
+  std::string_view unfinished() const { return skipping_ ? std::string_view("\0", 1) : partial_; }
 
  private:
   JournalReader(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}

@@ -73,6 +73,29 @@ bool satisfies(const Value& value, std::span<const Validator> validators) {
                      [&](const Validator& v) { return satisfies(value, v); });
 }
 
+bool can_be_satisfied(std::span<const Validator> validators) {
+  const auto is = [](const Validator& v, std::initializer_list<Comparison> kinds) {
+    return std::find(kinds.begin(), kinds.end(), v.comparison) != kinds.end();
+  };
+  using enum Comparison;
+  for (const Validator& low : validators) {
+    if (low.comparison == equal) {
+      // The only value that can be.
+      if (!satisfies(low.value, validators)) return false;
+      continue;
+    }
+    if (!is(low, {greater, greater_or_equal})) continue;
+    for (const Validator& high : validators) {
+      if (!is(high, {less, less_or_equal})) continue;
+      const auto order = compare(low.value, high.value, low.semantic_version);
+      // Bounds that meet leave that one value, if it is allowed.
+      if (order < 0 || (order == 0 && satisfies(low.value, validators))) continue;
+      return false;
+    }
+  }
+  return true;
+}
+
 Validator make_validator(Comparison comparison, Value value, const std::string& unit,
                          bool semantic_version) {
   static constexpr const char* words[] = {"equal to", "not equal to", "below",

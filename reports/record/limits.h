@@ -25,6 +25,9 @@ struct Validator {
 bool satisfies(const Value& value, const Validator& validator);
 bool satisfies(const Value& value, std::span<const Validator> validators);
 
+// False when no number (or version) can satisfy all of them: at least 5 and at most 4.
+bool can_be_satisfied(std::span<const Validator> validators);
+
 // The limits that a plan sets for one measurement.
 struct Limit {
   std::string measurement;

@@ -61,13 +61,18 @@ void Recorder::emit(std::optional<std::string> step_id, Payload payload) {
   const std::lock_guard lock(mutex_);
   if (write_error_) return;
   event.sequence = next_sequence_++;
-  if (auto written = writer_.append(to_line(event)); !written) write_error_ = written.error();
+  if (auto written = writer_.append(to_line(event)); !written) fail_to_write(written.error());
 }
 
 void Recorder::sync() {
   const std::lock_guard lock(mutex_);
   if (write_error_) return;
-  if (auto synced = writer_.sync(); !synced) write_error_ = synced.error();
+  if (auto synced = writer_.sync(); !synced) fail_to_write(synced.error());
+}
+
+void Recorder::fail_to_write(const Error& error) {
+  write_error_ = error;
+  broken_.cancel();
 }
 
 Series::Series(StepRecorder& step, SeriesStart start) : step_(step), start_(std::move(start)) {

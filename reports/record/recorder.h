@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cancel.h"
 #include "base/result.h"
 #include "reports/findings/finding.h"
 #include "reports/journal/journal_writer.h"
@@ -38,17 +39,21 @@ class Recorder {
 
   // The first failure to write (disk full, device gone). A run with one cannot be trusted.
   std::optional<Error> write_error() const;
+  // Cancelled with it.
+  const CancelToken& broken() const { return broken_; }
 
  private:
   friend class StepRecorder;
   explicit Recorder(JournalWriter writer) : writer_(std::move(writer)) {}
   void emit(std::optional<std::string> step_id, Payload payload);
   void sync();
+  void fail_to_write(const Error& error);
 
   mutable std::mutex mutex_;
   JournalWriter writer_;
   std::uint64_t next_sequence_ = 0;
   std::optional<Error> write_error_;
+  CancelToken broken_;
 };
 
 // A row of samples inside a step. Its end is written when it is destroyed.

@@ -59,7 +59,7 @@ StepState ended_state(const StepRecord& step, Status status) {
 }  // namespace
 
 void RunFold::damaged(std::string what) {
-  if (run_.damage.empty()) run_.damage = std::move(what);
+  if (run_.damage.empty()) run_.damage = to_printable(what);
 }
 
 void RunFold::add_log(const Event& event, Severity severity, std::string message) {
@@ -79,6 +79,7 @@ StepRecord& RunFold::step(const std::string& id) {
 }
 
 void RunFold::apply(const Result<Event>& event, std::uint64_t line) {
+  ++lines_;
   if (!event) {
     damaged(fmt::format("line {}: {}", line, event.error().what));
     return;
@@ -90,6 +91,17 @@ void RunFold::apply(const Result<Event>& event, std::uint64_t line) {
   run_.events = event->sequence + 1;
   run_.last_ns = event->wall_ns;
   apply(*event);
+}
+
+Result<> RunFold::finish(std::string_view unfinished) {
+  const auto none = [](std::string why) { return fail(ErrorKind::bad_file, std::move(why)); };
+  if (lines_ == 0 && unfinished.empty()) return none("is empty");
+  if (lines_ == 0 && !unfinished.starts_with('{')) return none("is not a journal of a run");
+  if (lines_ > 0 && !run_.started && !run_.damage.empty()) {
+    return none("is not a journal of a run: " + run_.damage);
+  }
+  if (run_.ended && !unfinished.empty()) damaged("bytes behind the run's end");
+  return {};
 }
 
 void RunFold::apply(const Event& event) {
@@ -249,11 +261,9 @@ Result<RunSummary> summarize_journal(const std::string& path) {
   const auto lines = reader->poll(
       [&](const Result<Event>& event, std::uint64_t line) { fold.apply(event, line); });
   if (!lines) return std::unexpected(lines.error());
-  if (!fold.summary().started && *lines > 0 && !fold.summary().damage.empty()) {
-    return fail(ErrorKind::bad_file, "is not a journal of a run: " + fold.summary().damage, path);
-  }
-  if (*lines == 0 && reader->unfinished_bytes() == 0) {
-    return fail(ErrorKind::bad_file, "is empty", path);
+  if (auto finished = fold.finish(reader->unfinished()); !finished) {
+    finished.error().where = path;
+    return std::unexpected(finished.error());
   }
   return fold.summary();
 }

@@ -6,6 +6,7 @@
 #include <deque>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -102,7 +103,7 @@ struct RunSummary {
 // The verdict of what the journal says so far. `growing`: its writer may still add to it, so no end
 // means running, not aborted.
 Verdict verdict_of(const RunSummary& run, bool growing);
-// Why it is that verdict, in one line: "pcie.link: PCIE_LINK_DEGRADED".
+// Why it is that verdict, in one line that is safe to print: "pcie.link: PCIE_LINK_DEGRADED".
 std::string verdict_reason(const RunSummary& run, bool growing);
 // 0 pass, 1 fail, 3 could not test, 130 interrupted.
 int exit_code(Verdict verdict);
@@ -110,6 +111,9 @@ int exit_code(Verdict verdict);
 class RunFold {
  public:
   void apply(const Result<Event>& event, std::uint64_t line);
+  // Nothing more comes; `unfinished` are the bytes behind the last newline. Errors: bad_file (its
+  // `where` is the caller's to set) when that was no journal of a run.
+  Result<> finish(std::string_view unfinished);
   const RunSummary& summary() const { return run_; }
 
  private:
@@ -122,6 +126,7 @@ class RunFold {
   void add_log(const Event& event, Severity severity, std::string message);
 
   RunSummary run_;
+  std::uint64_t lines_ = 0;
   std::unordered_map<std::string, std::size_t> step_index_;
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "reports/summary/run_summary.h"
 
 namespace assay::reports {
@@ -46,7 +47,19 @@ Verdict verdict_of(const RunSummary& run, bool growing) {
   return Verdict::pass;
 }
 
-std::string verdict_reason(const RunSummary& run, bool growing) {
+namespace {
+
+// A pass says what it does not cover.
+std::string pass_reason(const RunSummary& run) {
+  std::string left_out;
+  for (const StepRecord& step : run.steps) {
+    if (step.state != StepState::pass) left_out += (left_out.empty() ? "" : ", ") + step.id;
+  }
+  return left_out.empty() ? "every step passed"
+                          : "every required step passed; not tested: " + left_out;
+}
+
+std::string reason(const RunSummary& run, bool growing) {
   const Verdict verdict = verdict_of(run, growing);
   const auto first = [&](auto&& wanted) -> const StepRecord* {
     const auto found = std::find_if(run.steps.begin(), run.steps.end(), wanted);
@@ -56,7 +69,7 @@ std::string verdict_reason(const RunSummary& run, bool growing) {
     case Verdict::running:
       return {};
     case Verdict::pass:
-      return "every step passed";
+      return pass_reason(run);
     case Verdict::fail: {
       const StepRecord* step =
           first([](const StepRecord& s) { return s.state == StepState::fail; });
@@ -93,6 +106,12 @@ std::string verdict_reason(const RunSummary& run, bool growing) {
     return step->id + " was not done";
   }
   return "the run did not end as one that passed";
+}
+
+}  // namespace
+
+std::string verdict_reason(const RunSummary& run, bool growing) {
+  return to_printable(reason(run, growing));
 }
 
 int exit_code(Verdict verdict) {

@@ -26,7 +26,8 @@ Result<Precision> find_precision(std::string_view name) {
     if (scheme.name == name) return scheme;
     known += (known.empty() ? "" : ", ") + scheme.name;
   }
-  return fail(ErrorKind::usage, "no such precision", std::string(name), "known are " + known);
+  return fail(ErrorKind::usage, "no precision \"" + std::string(name) + "\"", {},
+              "known are " + known);
 }
 
 std::vector<std::string> precision_names() {

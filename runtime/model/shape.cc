@@ -120,7 +120,7 @@ Result<ModelShape> find_shape(std::string_view name) {
     if (shape.name == name) return shape;
     known += (known.empty() ? "" : ", ") + shape.name;
   }
-  return fail(ErrorKind::usage, "no such model", std::string(name), "known are " + known);
+  return fail(ErrorKind::usage, "no model \"" + std::string(name) + "\"", {}, "known are " + known);
 }
 
 std::vector<std::string> shape_names() {

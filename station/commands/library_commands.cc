@@ -2,10 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
 #include <memory>
 
+#include "base/utf8.h"
 #include "station/commands/commands.h"
 #include "station/config/library.h"
 #include "station/config/profile.h"
@@ -54,7 +53,7 @@ Result<int> list(const Kind& kind) {
   for (const std::string& path : kind.files(*library)) {
     const auto title = title_of(kind, path);
     if (title) {
-      fmt::print("{:<16} {}\n", stem(path), *title);
+      fmt::print("{:<16} {}\n", stem(path), to_printable(*title));
     } else {
       code = report_error(title.error());
     }
@@ -69,9 +68,10 @@ Result<int> show(const Kind& kind, const std::string& name) {
   for (const std::string& path : kind.files(*library)) {
     known += (known.empty() ? "" : ", ") + stem(path);
     if (stem(path) != name) continue;
-    std::ifstream file(path, std::ios::binary);
-    std::cout << file.rdbuf();
-    return std::cout.good() ? 0 : 3;
+    const auto file = LocatedJson::read(path);
+    if (!file) return std::unexpected(file.error());
+    fmt::print("{}", file->text());
+    return 0;
   }
   return fail(ErrorKind::usage, fmt::format("no {} \"{}\"", kind.thing, name), {},
               "there are: " + known);
@@ -82,7 +82,7 @@ Result<int> validate(const Kind& kind, const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     const auto title = title_of(kind, path);
     if (title) {
-      fmt::print("{}: valid, {}\n", path, *title);
+      fmt::print("{}: valid, {}\n", path, to_printable(*title));
     } else {
       code = report_error(title.error());
     }

@@ -59,6 +59,27 @@ std::vector<ProbeCommand> probe_commands() {
   };
 }
 
+// The flags of a parameter: "--pattern,-p".
+std::string flags_of(const ProbeCommand& command, const std::string& parameter) {
+  if (const auto alias = command.aliases.find(parameter); alias != command.aliases.end()) {
+    return alias->second;
+  }
+  std::string flags = "--" + parameter;
+  for (char& c : flags) c = c == '_' ? '-' : c;
+  return flags;
+}
+
+// An error at a parameter, told at the option that the person typed.
+Error at_option(const ProbeCommand& command, Error error) {
+  for (const auto& spec : probes::find_probe(command.use)->parameters) {
+    if (error.where != spec.name) continue;
+    const std::string flags = flags_of(command, spec.name);
+    error.where = flags.substr(0, flags.find(','));
+    break;
+  }
+  return error;
+}
+
 struct ProbeOptions {
   SessionOptions session;
   std::map<std::string, std::vector<std::string>> parameters;
@@ -121,12 +142,18 @@ Result<Plan> make_plan(const ProbeCommand& command, const ProbeOptions& options)
       given = {fallback->second};
     }
     const auto json = as_json(spec, given);
-    if (!json) return std::unexpected(json.error());
+    if (!json) return std::unexpected(at_option(command, json.error()));
     auto value = parse_parameter(spec, *json);
     if (!value) {
-      return fail(ErrorKind::usage, value.error().what, "--" + spec.name);
+      value.error().where = spec.name;
+      return std::unexpected(at_option(command, value.error()));
     }
     step.parameters.set(spec.name, std::move(*value));
+  }
+  if (probe->check) {
+    if (auto checked = probe->check(step.parameters); !checked) {
+      return std::unexpected(at_option(command, checked.error()));
+    }
   }
   Plan plan;
   plan.id = command.command;
@@ -145,8 +172,9 @@ Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
   if (!signals) return std::unexpected(signals.error());
   const auto session = Session::open(*library, options.session);
   if (!session) return std::unexpected(session.error());
-  if (auto ready = preflight(*plan, (*session)->bench()); !ready) {
-    return std::unexpected(ready.error());
+  const PlanStep& step = plan->steps.front();
+  if (auto ready = preflight(step, (*session)->bench()); !ready) {
+    return std::unexpected(at_option(command, ready.error()));
   }
   TemporaryFolder temporary;
   const auto folder = choose_folder(options.out, temporary);
@@ -173,18 +201,13 @@ void add(CLI::App& app, Invocation& invocation, const ProbeCommand& probe_comman
   auto options = std::make_shared<ProbeOptions>();
   CLI::App* command = app.add_subcommand(probe_command.command, probe->summary);
   for (const probes::ParameterSpec& spec : probe->parameters) {
-    std::string flags = "--" + spec.name;
-    for (char& c : flags) c = c == '_' ? '-' : c;
-    if (const auto alias = probe_command.aliases.find(spec.name);
-        alias != probe_command.aliases.end()) {
-      flags = alias->second;
-    }
     std::string help = spec.help;
     if (const auto fallback = probe_command.defaults.find(spec.name);
         fallback != probe_command.defaults.end()) {
       help += " [" + fallback->second + "]";
     }
-    CLI::Option* option = command->add_option(flags, options->parameters[spec.name], help);
+    CLI::Option* option = command->add_option(flags_of(probe_command, spec.name),
+                                              options->parameters[spec.name], help);
     option->expected(1);
     option->multi_option_policy(spec.type == probes::ParameterType::text_list
                                     ? CLI::MultiOptionPolicy::TakeAll

@@ -125,6 +125,8 @@ void add_run_command(CLI::App& app, Invocation& invocation) {
       "  assay run --virtual --fault pcie-x1              a board that must fail\n"
       "  sudo assay run --board m6-mini --plan fat --serial M6-2026-004417\n"
       "  assay run --board generic-linux --plan quick     this machine\n"
+      "On a terminal the dashboard keeps the verdict until Enter or q; with --headless nothing "
+      "waits.\n"
       "Faults:\n" +
       faults +
       "Exit code: 0 pass, 1 the board failed, 2 wrong use, 3 could not test, 130 interrupted.");

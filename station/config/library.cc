@@ -67,12 +67,6 @@ Result<Plan> Library::plan(const std::string& name) const {
   return parse_plan(*file);
 }
 
-Result<LocatedJson> Library::virtual_board(const std::string& name) const {
-  const auto path = find(name, "virtual", "virtual board");
-  if (!path) return std::unexpected(path.error());
-  return LocatedJson::read(*path);
-}
-
 std::string stem(const std::string& path) {
   return fs::path(path).stem().string();
 }

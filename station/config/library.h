@@ -20,7 +20,6 @@ class Library {
   // there are; bad_file.
   Result<probes::BoardProfile> board(const std::string& name) const;
   Result<Plan> plan(const std::string& name) const;
-  Result<LocatedJson> virtual_board(const std::string& name) const;
 
   // Paths, sorted.
   std::vector<std::string> board_files() const { return files(""); }

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
-#include <sstream>
+
+#include "base/regular_file.h"
 
 namespace assay::station {
 namespace {
@@ -174,6 +174,9 @@ Result<LocatedJson> LocatedJson::parse(std::string_view text, std::string path) 
   if (text.size() > max_bytes) {
     return fail(ErrorKind::bad_file, "is larger than 1 MiB", out.path_);
   }
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return fail(ErrorKind::bad_file, "is empty: expected a JSON object", out.place(0));
+  }
   std::size_t consumed = 0;
   LocatingHandler handler(out, consumed);
   const char* begin = out.text_.data();
@@ -186,13 +189,9 @@ Result<LocatedJson> LocatedJson::parse(std::string_view text, std::string path) 
 }
 
 Result<LocatedJson> LocatedJson::read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream content;
-  if (file) content << file.rdbuf();
-  if (!file || content.fail()) {
-    return fail(ErrorKind::bad_file, "cannot be read as a file", path);
-  }
-  return parse(content.view(), path);
+  const auto content = read_regular_file(path, max_bytes);
+  if (!content) return std::unexpected(content.error());
+  return parse(*content, path);
 }
 
 std::string LocatedJson::where(const std::string& pointer) const {

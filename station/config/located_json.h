@@ -21,6 +21,7 @@ class LocatedJson {
 
   const nlohmann::json& root() const { return root_; }
   const std::string& path() const { return path_; }
+  const std::string& text() const { return text_; }
 
   // "path:line:column" of the value at a JSON pointer (RFC 6901), or of its key when it is a
   // member.

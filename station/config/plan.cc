@@ -92,6 +92,11 @@ void read_limit(ObjectReader& r, const probes::MeasurementSpec& spec, reports::L
                              "or below",
                              spec.name));
   }
+  if (!r.failed() && !reports::can_be_satisfied(limit.validators)) {
+    std::string all;
+    for (const auto& v : limit.validators) all += (all.empty() ? "" : " and ") + v.name;
+    r.refuse("", fmt::format("no {} is {}", spec.name, all));
+  }
 }
 
 std::vector<reports::Limit> read_limits(ObjectReader& r, const probes::Probe& probe,
@@ -144,6 +149,15 @@ void read_parameters(ObjectReader& r, const probes::Probe& probe, probes::Parame
       r.refuse("", fmt::format("\"with\" lacks \"{}\" ({})", spec.name, spec.help));
     }
   }
+  if (r.failed() || !probe.check) return;
+  const auto checked = probe.check(parameters);
+  if (checked) return;
+  const Error& error = checked.error();
+  r.object("with", [&](ObjectReader& with) {
+    (void)with.keys();
+    with.refuse(with.has(error.where) ? error.where : "",
+                fmt::format("\"{}\": {}", error.where, error.what), error.hint);
+  });
 }
 
 void read_step(ObjectReader& r, Plan& plan, std::set<std::string>& ids) {

@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "station/config/reader.h"
+#include "station/config/serial_pattern.h"
 
 namespace assay::station {
 namespace {
@@ -26,26 +27,6 @@ SemanticVersion version(ObjectReader& r, const char* key) {
 bool is_usb_id(const std::string& text) {
   static const std::regex pattern("[0-9a-f]{4}:[0-9a-f]{4}");
   return std::regex_match(text, pattern);
-}
-
-// std::regex trusts what it compiles: deep nesting overflows its stack, a long repeat count its
-// integers.
-bool is_pattern(const std::string& text) {
-  if (text.size() > 200) return false;
-  int depth = 0;
-  std::size_t digits = 0;
-  for (const char c : text) {
-    if (c == '(' && ++depth > 8) return false;
-    if (c == ')') --depth;
-    digits = c >= '0' && c <= '9' ? digits + 1 : 0;
-    if (digits > 3) return false;
-  }
-  try {
-    (void)std::regex_match("", std::regex(text));
-  } catch (const std::regex_error&) {
-    return false;
-  }
-  return true;
 }
 
 void read_uart(ObjectReader& r, probes::UartProfile& uart) {
@@ -122,11 +103,11 @@ Result<probes::BoardProfile> parse_profile(const LocatedJson& file) {
   board.id = r.text("id");
   board.name = r.text("name");
   board.serial_pattern = r.text("serial_pattern");
-  if (!r.failed() && !is_pattern(board.serial_pattern)) {
-    r.refuse(
-        "serial_pattern",
-        "\"serial_pattern\": expected a regular expression of at most 200 characters, 8 nested "
-        "groups and repeats below 1000");
+  if (!r.failed()) {
+    if (const auto sound = check_serial_pattern(board.serial_pattern); !sound) {
+      r.refuse("serial_pattern",
+               "\"serial_pattern\": expected a regular expression, found " + sound.error().what);
+    }
   }
   if (r.has("serial_files")) board.serial_files = r.texts("serial_files");
   r.optional_object("memory", [&](ObjectReader& m) {

@@ -53,7 +53,17 @@ reports::RunStart make_run_start(const RunRequest& request) {
                      {"required", step.required},
                      {"limits", limits_json(step.limits)}});
   }
-  json plan_json{{"id", plan.id}, {"name", plan.name}, {"steps", std::move(steps)}};
+  json monitors = json::array();
+  for (const PlanMonitor& monitor : plan.monitors) {
+    monitors.push_back({{"use", monitor.probe->name},
+                        {"hz", monitor.hz},
+                        {"stop", monitor.stops_step},
+                        {"limits", limits_json(monitor.limits)}});
+  }
+  json plan_json{{"id", plan.id},
+                 {"name", plan.name},
+                 {"steps", std::move(steps)},
+                 {"monitors", std::move(monitors)}};
   if (!plan.reduced_from.empty()) plan_json["reduced_from"] = plan.reduced_from;
 
   reports::RunStart start;

@@ -71,13 +71,17 @@ void run_step(const RunRequest& request, const PlanStep& step, StepRecorder& rec
 
 }  // namespace
 
+Result<> preflight(const PlanStep& step, const probes::Bench& bench) {
+  if (!step.probe->preflight) return {};
+  return step.probe->preflight(bench, step.parameters);
+}
+
 Result<> preflight(const Plan& plan, const probes::Bench& bench) {
   if (plan.required_root && geteuid() != 0) {
     return fail(ErrorKind::unavailable, "the plan needs root", plan.id, "run it with sudo");
   }
   for (const PlanStep& step : plan.steps) {
-    if (!step.probe->preflight) continue;
-    auto checked = step.probe->preflight(bench, step.parameters);
+    const auto checked = preflight(step, bench);
     if (checked) continue;
     Error error = checked.error();
     error.where = step.id + (error.where.empty() ? "" : ": " + error.where);
@@ -89,12 +93,14 @@ Result<> preflight(const Plan& plan, const probes::Bench& bench) {
 Result<> run_plan(const RunRequest& request, reports::Recorder& recorder,
                   const CancelToken& interrupt) {
   recorder.run_start(make_run_start(request));
+  // A step whose results cannot be kept need not go on.
+  const CancelToken stop(&interrupt, &recorder.broken());
   Outcome outcome;
   std::set<std::string> unobserved;
   for (const PlanStep& step : request.plan.steps) {
     if (interrupt.cancelled()) break;
     const auto step_recorder = recorder.begin_step(step.id, step.probe->name, step.limits);
-    run_step(request, step, *step_recorder, interrupt, unobserved);
+    run_step(request, step, *step_recorder, stop, unobserved);
     step_recorder->end();
     outcome.failed = outcome.failed || step_recorder->failed();
     outcome.untested =

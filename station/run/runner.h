@@ -26,6 +26,8 @@ struct RunRequest {
 // Whether the machine can do what the plan asks; before a journal is made. Errors: usage (asks for
 // more than there is), unavailable (needs root).
 Result<> preflight(const Plan& plan, const probes::Bench& bench);
+// The same for one step; the error's `where` is the parameter.
+Result<> preflight(const PlanStep& step, const probes::Bench& bench);
 
 // Writes the whole run from its start to its end. Errors: the journal could not be written; the
 // run is cut off there. `interrupt` cancelled: the run ends as interrupted.

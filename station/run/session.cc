@@ -1,29 +1,42 @@
 #include "station/run/session.h"
 
-#include <regex>
+#include <optional>
 
 #include "runtime/device/host_device.h"
+#include "station/config/serial_pattern.h"
 #include "station/virtual/virtual_spec.h"
 
 namespace assay::station {
 namespace {
 
 constexpr const char* machine_itself = "generic-linux";
-constexpr std::size_t max_serial_bytes = 128;
+constexpr std::size_t max_shown_bytes = 128;
 
-// The virtual board for a profile, or the only one there is when none is named.
-Result<VirtualSpec> find_virtual_spec(const Library& library, const std::string& board) {
-  std::string name = board;
-  if (name.empty()) {
-    const auto files = library.virtual_board_files();
-    if (files.size() != 1) {
-      return fail(ErrorKind::usage, "several virtual boards", "--virtual", "name one with --board");
-    }
-    name = stem(files.front());
+// The only virtual board there is, for who names none.
+Result<VirtualSpec> only_virtual_spec(const Library& library) {
+  const auto files = library.virtual_board_files();
+  if (files.size() != 1) {
+    return fail(ErrorKind::usage, "several virtual boards", "--virtual", "name one with --board");
   }
-  const auto file = library.virtual_board(name);
+  const auto file = LocatedJson::read(files.front());
   if (!file) return std::unexpected(file.error());
   return parse_virtual_spec(*file);
+}
+
+// The virtual board that stands for a profile. The profile may be a file of the user's own: what
+// it says of itself counts, not how it is called.
+Result<VirtualSpec> virtual_spec_of(const Library& library, const probes::BoardProfile& board) {
+  std::string known;
+  for (const std::string& path : library.virtual_board_files()) {
+    const auto file = LocatedJson::read(path);
+    if (!file) return std::unexpected(file.error());
+    auto spec = parse_virtual_spec(*file);
+    if (!spec) return std::unexpected(spec.error());
+    if (spec->board == board.id) return spec;
+    known += (known.empty() ? "" : ", ") + spec->board;
+  }
+  return fail(ErrorKind::usage, "no virtual board for \"" + board.id + "\"", "--virtual",
+              "there are: " + known);
 }
 
 }  // namespace
@@ -38,19 +51,24 @@ Result<std::unique_ptr<Session>> Session::open(const Library& library,
     return fail(ErrorKind::usage, "only a virtual board can be broken", "--fault", "add --virtual");
   }
   std::string board_name = options.board.empty() ? machine_itself : options.board;
-  VirtualSpec spec;
-  if (options.is_virtual) {
-    auto found = find_virtual_spec(library, options.board);
-    if (!found) return std::unexpected(found.error());
-    spec = std::move(*found);
-    if (options.board.empty()) board_name = spec.board;
+  std::optional<VirtualSpec> spec;
+  if (options.is_virtual && options.board.empty()) {
+    auto only = only_virtual_spec(library);
+    if (!only) return std::unexpected(only.error());
+    spec = std::move(*only);
+    board_name = spec->board;
   }
   auto board = library.board(board_name);
   if (!board) return std::unexpected(board.error());
   session->board_ = std::move(*board);
+  if (options.is_virtual && !spec) {
+    auto found = virtual_spec_of(library, session->board_);
+    if (!found) return std::unexpected(found.error());
+    spec = std::move(*found);
+  }
 
-  if (options.is_virtual) {
-    auto started = VirtualBoard::start(spec, session->board_, *faults);
+  if (spec) {
+    auto started = VirtualBoard::start(*spec, session->board_, *faults);
     if (!started) return std::unexpected(started.error());
     session->virtual_board_ = std::move(*started);
     VirtualBoard& board_side = *session->virtual_board_;
@@ -77,14 +95,10 @@ std::string Session::own_serial() const {
 }
 
 Result<> Session::check_serial(const std::string& serial) const {
-  // std::regex recurses with the length of its input.
-  if (serial.size() <= max_serial_bytes &&
-      std::regex_match(serial, std::regex(board_.serial_pattern))) {
-    return {};
-  }
+  if (matches_serial_pattern(board_.serial_pattern, serial)) return {};
   return fail(
       ErrorKind::usage,
-      "\"" + serial.substr(0, max_serial_bytes) + "\" is not a serial number of " + board_.name,
+      "\"" + serial.substr(0, max_shown_bytes) + "\" is not a serial number of " + board_.name,
       "--serial", "expected " + board_.serial_pattern);
 }
 

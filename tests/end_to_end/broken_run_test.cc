@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include "tests/end_to_end/run_files.h"
 #include "tests/support/program.h"
@@ -154,6 +155,98 @@ TEST(BrokenRun, outputThatCannotBeWrittenIsNoSuccessAndLeavesTheRunsFiles) {
   EXPECT_EQ(read_json(run_folder(work / "out") / "report.json")["verdict"], "ABORTED");
 }
 
+TEST(BrokenRun, closedDescriptorsAreNotMistakenForTheJournal) {
+  const TemporaryFolder work;
+  const std::string plan = ASSAY_SOURCE "/tests/data/plan-small.json";
+  const std::string program = assay_argv({})[0];
+  const auto with = [&](const std::string& closed, const std::string& out) {
+    return Program({"/bin/sh", "-c",
+                    "exec " + program + " run --virtual --headless --plan " + plan + " --out " +
+                        (work / out).string() + " " + closed})
+        .wait();
+  };
+  EXPECT_EQ(with("<&-", "in").exit_code, 0);
+  EXPECT_EQ(with("<&- 2>&-", "err").exit_code, 0);
+  // What the run said could not be seen.
+  EXPECT_EQ(with("<&- >&- 2>&-", "all").exit_code, 3);
+  for (const char* out : {"in", "err", "all"}) {
+    for (const auto& line : read_journal(run_folder(work / out) / "journal.jsonl")) {
+      EXPECT_TRUE(line.is_object()) << out;
+    }
+    EXPECT_EQ(read_json(run_folder(work / out) / "report.json")["journal"]["damage"], "") << out;
+  }
+}
+
+TEST(WrongUse, aFileThatNeverEndsOrIsNoFileIsRefusedAtOnce) {
+  const TemporaryFolder work;
+  const std::string fifo = work / "fifo.json";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  for (const std::string& path : {fifo, std::string("/dev/zero"), work.path().string() + "/"}) {
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{{"boards", "validate", path},
+                                               {"plans", "validate", path},
+                                               {"report", path},
+                                               {"watch", path},
+                                               {"run", "--virtual", "--plan", path},
+                                               {"run", "--virtual", "--board", path}}) {
+      if (path == "/dev/zero" && command[0] == "run") continue;
+      const Finished run = assay(command);
+      EXPECT_EQ(run.exit_code, 2) << command[0] << " " << path << run.err;
+      EXPECT_THAT(run.err, MatchesRegex("assay: [^\n]*: is (not a regular file|a folder)[^\n]*\n"));
+    }
+  }
+}
+
+TEST(WrongUse, whatIsNoJournalIsToldBySaysReportAndWatchAlike) {
+  const TemporaryFolder work;
+  for (const std::string& content :
+       {std::string(), std::string("\0\0\0\0", 4), std::string("hello\n"),
+        std::string("{\"a\": \"\x1b[2J\"}\n"), std::string("{\"\\u001b[2J\": 1}\n")}) {
+    write_file(work / "other", content);
+    const Finished report = assay({"report", work / "other"});
+    const Finished watch = assay({"watch", work / "other"});
+    for (const Finished& run : {report, watch}) {
+      EXPECT_EQ(run.exit_code, 2) << content << run.out;
+      EXPECT_THAT(run.err, MatchesRegex("assay: [^\n]*other: is (empty|not a journal)[^\n]*\n"));
+      EXPECT_EQ((run.out + run.err).find('\x1b'), std::string::npos);
+    }
+    EXPECT_EQ(report.err, watch.err);
+  }
+}
+
+TEST(WrongUse, helpThatCannotBeWrittenIsNoSuccess) {
+  for (const char* arguments : {" --help", " --version", " run --help"}) {
+    EXPECT_EQ(
+        Program({"/bin/sh", "-c", assay_argv({})[0] + arguments + " > /dev/full"}).wait().exit_code,
+        3);
+  }
+}
+
+TEST(WrongUse, aSerialPatternThatTakesForeverElsewhereIsMatchedAtOnce) {
+  const TemporaryFolder work;
+  write_file(work / "board.json", R"({ "schema": "assay/board/1", "id": "b", "name": "B",
+                                       "serial_pattern": "^(a+)+$" })");
+  const Finished run = assay({"run", "--board", work / "board.json", "--serial",
+                              std::string(100, 'a') + "!", "--out", work / "out"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("is not a serial number of B"));
+}
+
+TEST(WrongUse, aProfileOfOnesOwnStandsForTheVirtualBoardThatItNames) {
+  const TemporaryFolder work;
+  auto profile = read_json(ASSAY_SOURCE "/boards/m6-mini.json");
+  profile["name"] = "my own";
+  write_file(work / "mine.json", profile.dump());
+  const Finished run = assay({"fw", "--virtual", "--board", work / "mine.json", "--json"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(nlohmann::json::parse(run.out)["board"]["name"], "my own") << run.out.substr(0, 600);
+  profile["id"] = "other";
+  write_file(work / "mine.json", profile.dump());
+  const Finished none = assay({"fw", "--virtual", "--board", work / "mine.json"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("no virtual board for \"other\"; there are: m6-mini"));
+}
+
 TEST(BrokenRun, noFolderForTemporaryFilesIsAClearError) {
   for (const char* command : {" frag", " fw --virtual"}) {
     const Finished run =
@@ -167,7 +260,7 @@ TEST(BrokenRun, noFolderForTemporaryFilesIsAClearError) {
 TEST(WrongUse, moreMemoryThanThereIsSaysWhatCanBeHad) {
   const Finished run = assay({"mem", "--pattern", "0xAAAAAAAA", "--size", "64T", "--iter", "1"});
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_THAT(run.err, MatchesRegex("assay: memory.test: size: 65536.0 GiB asked for; this machine "
+  EXPECT_THAT(run.err, MatchesRegex("assay: --size: 65536.0 GiB asked for; this machine "
                                     "can spare [0-9.]+ [GM]iB now; .*available.*\n"));
 }
 
@@ -183,19 +276,18 @@ TEST(WrongUse, oneClearLineAndExitCode2) {
       {{"run", "--board", "generic-linux", "--fault", "pcie-x1"}, "only a virtual board"},
       {{"run", "--virtual", "--serial", "XYZ", "--out", work / "out"}, "\"XYZ\" is not a serial"},
       {{"run", "--board", "m6-mini", "--out", work / "out"}, "does not know its serial"},
-      {{"mem", "--pattern", "AAAA", "--size", "1M"}, "\"AAAA\" is not a pattern"},
-      {{"mem", "--size", "lots"}, "\"lots\" is not a size"},
-      {{"mem", "--size", "1M", "--iter", "x"}, "\"x\" is not a whole number"},
-      {{"workload", "--model", "gpt-9"}, "gpt-9"},
-      {{"report", work / "missing.jsonl"}, "missing.jsonl"},
+      {{"mem", "--pattern", "AAAA", "--size", "1M"}, "--pattern: \"AAAA\" is not a pattern"},
+      {{"mem", "--size", "lots"}, "--size: \"lots\" is not a size"},
+      {{"mem", "--size", "1M", "--iter", "x"}, "--iter: \"x\" is not a whole number"},
+      {{"workload", "--model", "gpt-9"}, "--model: no model \"gpt-9\""},
+      {{"workload", "--prompt-tokens", "9999999"}, "--prompt-tokens: context length overflow"},
+      {{"report", work / "missing.jsonl"}, "missing.jsonl: no such file"},
       {{"report", work.path()}, "is a folder"},
       {{"boards", "show", "x"}, "no board \"x\""},
   };
   for (const auto& c : cases) {
     const Finished run = assay(c.arguments);
-    const bool missing_file =
-        c.arguments[0] == "report" && c.arguments[1] == work / "missing.jsonl";
-    EXPECT_EQ(run.exit_code, missing_file ? 3 : 2) << c.says << run.err;
+    EXPECT_EQ(run.exit_code, 2) << c.says << run.err;
     EXPECT_THAT(run.err, MatchesRegex("assay: [^\n]*" + std::string(c.says) + "[^\n]*\n"));
     EXPECT_EQ(run.out, "");
   }

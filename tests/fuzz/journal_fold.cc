@@ -22,11 +22,14 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     all_read = all_read && event.has_value();
     rest.remove_prefix(end + 1);
   }
+  const bool whole = rest.empty();
+  const bool is_journal = fold.finish(rest).has_value();
   const auto& run = fold.summary();
   for (const bool growing : {false, true}) {
     const Verdict verdict = assay::reports::verdict_of(run, growing);
     if (verdict == Verdict::pass) {
       require(end_seen, "no pass without the run's end");
+      require(whole && is_journal, "no pass of what is no whole journal");
       require(all_read, "no pass with a line that cannot be read");
       require(run.started && !run.steps.empty(), "no pass without a start and a step");
     }

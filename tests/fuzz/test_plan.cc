@@ -4,13 +4,6 @@
 #include "tests/fuzz/located_error.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto json =
-      assay::station::LocatedJson::parse(assay::fuzz::text_of(data, size), "file.json");
-  if (!json) {
-    assay::fuzz::require_place(json.error());
-    return 0;
-  }
-  if (const auto parsed = assay::station::parse_plan(*json); !parsed)
-    assay::fuzz::require_place(parsed.error());
+  assay::fuzz::parse_written_file(data, size, assay::station::parse_plan);
   return 0;
 }

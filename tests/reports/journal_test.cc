@@ -51,10 +51,10 @@ TEST(Journal, aReaderFollowsAndTakesWholeLinesOnly) {
   const std::string line = log_line(0, "one");
   file << line.substr(0, 10) << std::flush;
   EXPECT_TRUE(poll_all(*reader).messages.empty());
-  EXPECT_EQ(reader->unfinished_bytes(), 10u);
+  EXPECT_EQ(reader->unfinished().size(), 10u);
   file << line.substr(10) << '\n' << log_line(1, "two") << '\n' << std::flush;
   EXPECT_EQ(poll_all(*reader).messages, (std::vector<std::string>{"one", "two"}));
-  EXPECT_EQ(reader->unfinished_bytes(), 0u);
+  EXPECT_EQ(reader->unfinished(), "");
 }
 
 TEST(Journal, anEndlessLineIsOneBadLineAndTakesNoMemory) {
@@ -89,10 +89,10 @@ TEST(Journal, tellsALiveWriterFromADeadOne) {
 }
 
 TEST(Journal, aFolderADeviceOrAMissingFileIsAClearError) {
-  EXPECT_EQ(JournalReader::open("/dev/zero").error().kind, ErrorKind::usage);
+  EXPECT_EQ(JournalReader::open("/dev/zero").error().kind, ErrorKind::bad_file);
   const test::TemporaryFolder folder;
-  EXPECT_EQ(JournalReader::open(folder.path()).error().kind, ErrorKind::usage);
-  EXPECT_EQ(JournalReader::open(folder / "none").error().kind, ErrorKind::unavailable);
+  EXPECT_EQ(JournalReader::open(folder.path()).error().kind, ErrorKind::bad_file);
+  EXPECT_EQ(JournalReader::open(folder / "none").error().kind, ErrorKind::bad_file);
 }
 
 }  // namespace

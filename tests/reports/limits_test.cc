@@ -51,6 +51,44 @@ TEST(Limits, whatCannotBeComparedSatisfiesNothing) {
   EXPECT_FALSE(holds("a", C::less, "b"));
 }
 
+TEST(Limits, contradictionsAreSeen) {
+  using enum Comparison;
+  struct Case {
+    std::vector<std::pair<Comparison, Value>> limits;
+    bool possible;
+  };
+  const Case cases[] = {
+      {{}, true},
+      {{{greater_or_equal, 4.0}, {less_or_equal, std::int64_t{5}}}, true},
+      {{{greater_or_equal, 5.0}, {less_or_equal, std::int64_t{5}}}, true},
+      {{{less_or_equal, std::int64_t{4}}, {greater_or_equal, std::int64_t{5}}}, false},
+      {{{greater, 5.0}, {less_or_equal, 5.0}}, false},
+      {{{greater_or_equal, 5.0}, {less, 5.0}}, false},
+      {{{greater_or_equal, 5.0}, {less_or_equal, 5.0}, {not_equal, 5.0}}, false},
+      {{{greater_or_equal, 5.0}, {less, 6.0}, {not_equal, 5.0}}, true},
+      {{{equal, 5.0}, {greater_or_equal, 4.0}}, true},
+      {{{equal, 5.0}, {less, 5.0}}, false},
+      {{{equal, 5.0}, {not_equal, std::int64_t{5}}}, false},
+      {{{equal, 5.0}, {equal, 6.0}}, false},
+  };
+  for (const Case& c : cases) {
+    std::vector<Validator> validators;
+    std::string all;
+    for (const auto& [comparison, value] : c.limits) {
+      validators.push_back(make_validator(comparison, value, "1"));
+      all += validators.back().name + "; ";
+    }
+    EXPECT_EQ(can_be_satisfied(validators), c.possible) << all;
+  }
+  const auto version = [](Comparison comparison, const char* text) {
+    return make_validator(comparison, std::string(text), "", true);
+  };
+  EXPECT_TRUE(
+      can_be_satisfied(std::vector{version(greater_or_equal, "2.3.1"), version(less, "2.10.0")}));
+  EXPECT_FALSE(
+      can_be_satisfied(std::vector{version(greater_or_equal, "2.10.0"), version(less, "2.3.1")}));
+}
+
 TEST(Limits, textAndBooleansAreEqualOrNot) {
   EXPECT_TRUE(holds("x4", C::equal, "x4"));
   EXPECT_TRUE(holds("x4", C::not_equal, "x1"));

@@ -184,5 +184,64 @@ TEST(Verdict, theReasonNamesStepAndCause) {
             "a was skipped: no UART");
 }
 
+TEST(Verdict, aPassSaysWhatItDoesNotCover) {
+  const auto reason = [](const Journal& j) {
+    const RunSummary run = fold(j.lines());
+    EXPECT_EQ(verdict_of(run, false), Verdict::pass);
+    return verdict_reason(run, false);
+  };
+  EXPECT_EQ(reason(healthy()), "every step passed");
+  EXPECT_EQ(reason(Journal()
+                       .start({{"a", true}, {"b", false}, {"c", false}})
+                       .step("a", {inside()})
+                       .step("b", {}, Status::skip)
+                       .end(RunResult::pass)),
+            "every required step passed; not tested: b, c");
+}
+
+TEST(Verdict, aReasonIsOneLineThatNoTerminalObeys) {
+  const std::string hostile = "\x1b]0;x\a\n\u009b31m";
+  for (const auto& lines :
+       {Journal().start({{hostile, true}}).step(hostile, {outside()}).end(RunResult::fail).lines(),
+        Journal().start({{"a", true}}).add(std::nullopt, TestError{hostile, hostile}).lines(),
+        std::vector<std::string>{R"({"testRunArtifact":{"\u001b[2J":1},"sequenceNumber":0,)"
+                                 R"("timestamp":"2026-12-01T00:00:00Z"})"}}) {
+    RunSummary run = fold(lines);
+    run.ended = true;
+    const std::string reason = verdict_reason(run, false);
+    EXPECT_FALSE(reason.empty());
+    for (const char c : reason) EXPECT_GE(static_cast<unsigned char>(c), 0x20) << reason;
+    EXPECT_EQ(reason.find("\u009b"), std::string::npos) << reason;
+  }
+}
+
+TEST(Verdict, bytesBehindTheEndOfARunAreDamageAndOthersACut) {
+  const auto finish = [](const Journal& journal, std::size_t lines, std::string_view unfinished) {
+    RunFold folded;
+    for (std::size_t i = 0; i < lines; ++i) folded.apply(parse_line(journal.lines()[i]), i + 1);
+    EXPECT_TRUE(folded.finish(unfinished));
+    return verdict_of(folded.summary(), false);
+  };
+  const Journal journal = healthy();
+  const std::size_t all = journal.lines().size();
+  EXPECT_EQ(finish(journal, all, ""), Verdict::pass);
+  EXPECT_EQ(finish(journal, all, "{"), Verdict::incomplete);
+  EXPECT_EQ(finish(journal, all, std::string_view("\0", 1)), Verdict::incomplete);
+  EXPECT_EQ(finish(journal, all - 1, "{\"testRunArtifact\":"), Verdict::aborted);
+  EXPECT_EQ(finish(journal, 0, "{\"schemaVersion\":"), Verdict::aborted);
+}
+
+TEST(Verdict, whatIsNoJournalIsNoAbortedRun) {
+  for (const std::string_view unfinished : {std::string_view(), std::string_view("\0\0", 2),
+                                            std::string_view("hello"), std::string_view("[1")}) {
+    EXPECT_EQ(RunFold().finish(unfinished).error().kind, ErrorKind::bad_file);
+  }
+  for (const char* line : {"hello", "{}", "[]", "{\"a\":1}"}) {
+    RunFold folded;
+    folded.apply(parse_line(line), 1);
+    EXPECT_EQ(folded.finish("").error().kind, ErrorKind::bad_file) << line;
+  }
+}
+
 }  // namespace
 }  // namespace assay::reports

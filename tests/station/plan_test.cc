@@ -30,6 +30,14 @@ std::string memory_with(const std::string& from, const std::string& to) {
   return text;
 }
 
+std::string workload(const std::string& model, const std::string& precision, int layers) {
+  return R"({ "id": "w", "use": "workload.generate", "with": { "model": ")" + model +
+         R"(", "precision": ")" + precision + R"(", "layers": )" + std::to_string(layers) +
+         R"(, "prompt_tokens": 1, "tokens": 1 }, "limits": {
+           "first_token": { "at_most": 1, "unit": "s" },
+           "per_token_p99": { "at_most": 1, "unit": "s" } } })";
+}
+
 TEST(Plan, quickHasEveryStepOfFat) {
   const auto read = [](const char* name) {
     return parse_plan(*LocatedJson::read(std::string(ASSAY_SOURCE "/boards/plans/") + name))
@@ -103,6 +111,15 @@ TEST(Plan, saysWhatIsWrongAndWhere) {
        "memory.test takes no \"speed\""},
       {memory_with("\"size\": \"1MiB\"", "\"size\": \"1MiB\", \"iterations\": 0"),
        "\"iterations\": expected a whole number of at least 1"},
+      {memory_with("0xAA", "AA"), "\"tests\": \"AA\" is not a pattern"},
+      {memory_with("1MiB", "1KiB"), "\"size\": 1024 bytes are no test"},
+      {memory_with("\"1MiB\"", "\"1MiB\", \"minimum\": \"2MiB\""),
+       "\"minimum\": more than the size"},
+      {workload("gpt-9", "f16", 1), "\"model\": no model \"gpt-9\"; known are"},
+      {workload("moe-small", "fp3", 1), "\"precision\": no precision \"fp3\"; known are"},
+      {workload("moe-small", "f16", 5), "\"layers\": moe-small has 4 layers, 5 asked for"},
+      {memory_with("\"equal\": 0", "\"at_least\": 5, \"at_most\": 4"),
+       "no errors is at least 5 and at most 4"},
       {R"({ "id": "f", "use": "firmware.query", "limits": { "version": { "at_least": "new", "unit": "x" } } })",
        "unknown unit \"x\" for version: expected none"},
       {R"({ "id": "f", "use": "firmware.query", "limits": { "version": { "at_least": "new" } } })",
@@ -118,6 +135,10 @@ TEST(Plan, saysWhatIsWrongAndWhere) {
   EXPECT_FALSE(parse(R"({ "schema": "assay/plan/1", "id": "p", "steps": [] })"));
   EXPECT_FALSE(parse(
       R"({ "schema": "assay/plan/1", "id": "p", "steps": [], "monitors": [ { "use": "pcie.link", "hz": 1 } ] })"));
+}
+
+TEST(Plan, aWorkloadThatCanBeIsTaken) {
+  EXPECT_TRUE(with_step(workload("moe-small", "f16", 4)));
 }
 
 TEST(Plan, aLimitBeyond64BitsDoesNotWrap) {

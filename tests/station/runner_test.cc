@@ -9,6 +9,7 @@
 
 #include "reports/summary/run_summary.h"
 #include "runtime/device/host_device.h"
+#include "tests/base/scratch.h"
 #include "tests/support/program.h"
 
 namespace assay::station {
@@ -131,6 +132,38 @@ TEST_F(RunnerTest, anInterruptEndsTheStepAndStartsNoOther) {
   EXPECT_TRUE(run_summary.ended);
   EXPECT_EQ(run_summary.steps[1].state, StepState::pending);
   EXPECT_EQ(verdict_of(run_summary, false), Verdict::aborted);
+}
+
+TEST_F(RunnerTest, aStepWhoseResultsCannotBeKeptIsStopped) {
+  plan_.steps.push_back(step("first", [](StepContext& c) -> Result<> {
+    while (!c.cancelled()) c.recorder.log(reports::Severity::info, std::string(1000, 'x'));
+    return fail(ErrorKind::cancelled, "stopped");
+  }));
+  bool second = false;
+  plan_.steps.push_back(step("second", [&](StepContext&) -> Result<> {
+    second = true;
+    return {};
+  }));
+  auto recorder = reports::Recorder::create(folder_ / "journal.jsonl");
+  ASSERT_TRUE(recorder);
+  const RunRequest request{plan_, bench_, "sn", "", "", "", {}, false};
+  // A limit on the file's size stands for the full disk.
+  const auto ran =
+      test::with_file_size_limit(100'000, [&] { return run_plan(request, **recorder, never_); });
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().kind, ErrorKind::io);
+  EXPECT_FALSE(second);
+}
+
+TEST_F(RunnerTest, theStartOfTheRunListsMonitorsAndTheirLimits) {
+  plan_.monitors.push_back(counter(true));
+  plan_.steps.push_back(step("a", [](StepContext&) -> Result<> { return {}; }));
+  const auto monitors = run().start.parameters["plan"]["monitors"];
+  ASSERT_EQ(monitors.size(), 1U);
+  EXPECT_EQ(monitors[0]["use"], "test.counter");
+  EXPECT_EQ(monitors[0]["hz"], 50);
+  EXPECT_EQ(monitors[0]["stop"], true);
+  EXPECT_EQ(monitors[0]["limits"]["count"], nlohmann::json::array({"at most 2"}));
 }
 
 TEST_F(RunnerTest, monitorsSampleBesideTheStepAndTheirLimitsFailIt) {

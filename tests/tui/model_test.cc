@@ -41,7 +41,7 @@ TEST_F(Model, TimeStandsStillWhenTheRunHasEnded) {
   add(110, StepStart{"a"});
   EXPECT_EQ(model_.elapsed_ns(step(0), 115 * ns_per_s), 5 * ns_per_s);
   EXPECT_EQ(model_.elapsed_ns(step(1), 115 * ns_per_s), 0);
-  model_.set_growing(false);  // cut off: its last event is its end
+  EXPECT_TRUE(model_.finish("{\"testRunArt"));  // cut off: its last event is its end
   EXPECT_EQ(model_.elapsed_ns(500 * ns_per_s), 10 * ns_per_s);
   EXPECT_EQ(model_.verdict(), reports::Verdict::aborted);
 }

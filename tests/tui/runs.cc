@@ -140,7 +140,9 @@ DashboardModel model_of(const std::string& journal, bool growing) {
   const auto lines = reader->poll(
       [&](const Result<reports::Event>& event, std::uint64_t line) { model.apply(event, line); });
   EXPECT_TRUE(lines.has_value());
-  model.set_growing(growing);
+  if (!growing) {
+    EXPECT_TRUE(model.finish(reader->unfinished()));
+  }
   return model;
 }
 

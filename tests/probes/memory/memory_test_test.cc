@@ -182,10 +182,30 @@ TEST_F(MemoryTest, checksItsParametersBeforeTheRun) {
   EXPECT_EQ(refused.error().where, "size");
   bench_.parameters.set("size", AvailableSize{});
   EXPECT_TRUE(preflight(bench_.bench(), bench_.parameters));
+
+  const auto check = memory_test_probe().check;
+  EXPECT_TRUE(check(bench_.parameters));
   bench_.parameters.set("tests", std::vector<std::string>{"0xAAAAAAAA", "march"});
-  refused = preflight(bench_.bench(), bench_.parameters);
+  refused = check(bench_.parameters);
   ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "tests");
   EXPECT_THAT(refused.error().what, HasSubstr("march"));
+  bench_.parameters.set("tests", std::vector<std::string>{"0xAAAAAAAA"});
+  bench_.parameters.set("size", std::uint64_t{4095});
+  EXPECT_EQ(check(bench_.parameters).error().where, "size");
+  bench_.parameters.set("size", std::uint64_t{4096});
+  EXPECT_TRUE(check(bench_.parameters));
+  bench_.parameters.set("minimum", std::uint64_t{4097});
+  EXPECT_EQ(check(bench_.parameters).error().where, "minimum");
+}
+
+TEST_F(MemoryTest, saysWhenItTestsLessThanAsked) {
+  bench_.parameters.set("size", std::uint64_t{8192});
+  EXPECT_FALSE(run().logged("whole pages"));
+  bench_.parameters.set("size", std::uint64_t{8193});
+  const Outcome outcome = run();
+  EXPECT_TRUE(outcome.logged("8193 bytes asked for, 8192 tested"));
+  EXPECT_EQ(outcome.number("size"), 8192);
 }
 
 }  // namespace

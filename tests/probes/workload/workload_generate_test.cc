@@ -67,7 +67,9 @@ class WorkloadGenerate : public testing::Test {
   }
   Outcome run() { return bench_.run(workload_generate_probe()); }
   Result<> preflight() {
-    return workload_generate_probe().preflight(bench_.bench(), bench_.parameters);
+    const Probe probe = workload_generate_probe();
+    if (auto checked = probe.check(bench_.parameters); !checked) return checked;
+    return probe.preflight(bench_.bench(), bench_.parameters);
   }
   static std::string tokens_of(const Outcome& outcome) {
     const std::size_t at = outcome.journal.find("\"ids\":\"");
@@ -148,6 +150,7 @@ TEST_F(WorkloadGenerate, refusesBeforeTheRunWhatCannotBeDone) {
     ASSERT_FALSE(refused) << c.name;
     EXPECT_EQ(refused.error().kind, ErrorKind::usage);
     EXPECT_THAT(refused.error().text(), HasSubstr(c.message));
+    EXPECT_TRUE(bench_.parameters.has(refused.error().where)) << refused.error().where;
   }
   // 5 + 2043 tokens are what the context holds.
   model("moe-small");
