@@ -1,0 +1,82 @@
+// Memory tests as data: lists of elements in the notation of March tests (van de Goor 1991). One
+// engine runs them on real memory (line_kernel.h) and, in the tests, on a simulated faulty one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "probes/memory/background.h"
+
+namespace assay::probes {
+
+enum class Order : std::uint8_t {
+  any,   // ⇕
+  up,    // ⇑
+  down,  // ⇓
+};
+
+// What makes a read of something just written reach DRAM instead of a cache.
+enum class Flush : std::uint8_t {
+  automatic,  // batch where an element reads what it wrote, none elsewhere
+  none,
+  batch,  // 64 lines are written, flushed, fenced and then read
+  line,   // flush and fence behind each write that a read follows: the strict order of the element
+};
+
+// Which words of a line an operation touches.
+enum class Select : std::uint8_t {
+  all,
+  chosen,  // those of a modulo-20 background
+  others,  // the rest
+};
+
+struct Operation {
+  bool write = false;
+  std::uint8_t data = 0;  // index in Algorithm::data
+  Select select = Select::all;
+};
+
+struct Element {
+  Order order = Order::any;
+  // All of them on one cell, then on the next. At most max_operations.
+  std::vector<Operation> operations;
+  bool hold = false;  // wait for the hold time before it: bit fade
+};
+inline constexpr std::size_t max_operations = 8;
+
+struct Algorithm {
+  std::string name;
+  std::vector<Background> data;
+  std::vector<Element> elements;
+  // What a person is told of it: the March in its notation, or a sentence.
+  std::string notation;
+  // Not a list of elements: blocks are copied about and compared with what they must hold.
+  bool block_move = false;
+  // A fixed pattern without its complement.
+  bool fixed_pattern = false;
+};
+
+struct AlgorithmOptions {
+  std::uint64_t seed = 1;  // of random data
+  // Backgrounds of each March test: 1 (all zeros) to 7, which tell any two bits of a word apart.
+  unsigned backgrounds = 7;
+};
+
+// By name (see algorithm_names), or a pattern of 8, 16, 32 or 64 bits such as 0xAAAAAAAA; with '~'
+// behind it, its complement follows. Errors: usage.
+Result<Algorithm> make_algorithm(const std::string& name, const AlgorithmOptions& options = {});
+
+// Every name but the patterns.
+std::vector<std::string> algorithm_names();
+
+// "⇕(w0);⇑(r0,w1);⇓(r1,w0)": elements on data 0 (the background) and 1 (inverted). Errors: usage.
+Result<std::vector<Element>> parse_march(std::string_view text);
+std::string to_notation(const std::vector<Element>& elements);
+
+// Whether an operation of the element reads what one before it wrote.
+bool reads_own_writes(const Element& element);
+
+}  // namespace assay::probes

@@ -1,0 +1,108 @@
+// How an element of a memory test goes over cells: the one place where orders, operations and
+// flushes become accesses. Compiled once for each instruction set with the kernel of real memory,
+// and by the tests with a simulated memory, so that both execute the same.
+//
+// Memory has
+//   Write(cell, op, streaming)   streaming: nothing of the cell is read by this element
+//   Read(cell, op)               and notes what differs
+//   Flush(first, last)           out of every cache, those cells, and fenced
+// and Op has `write`. Up is the order of rising cell numbers.
+
+// Per-target include guard, as Highway wants it.
+#if defined(ASSAY_PROBES_MEMORY_ELEMENT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ASSAY_PROBES_MEMORY_ELEMENT_INL_H_
+#undef ASSAY_PROBES_MEMORY_ELEMENT_INL_H_
+#else
+#define ASSAY_PROBES_MEMORY_ELEMENT_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "probes/memory/algorithm.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::probes::HWY_NAMESPACE {
+
+// Inlined by force: a call for each cell would cost as much as its operations.
+#define ASSAY_INLINE_LAMBDA __attribute__((always_inline))
+
+template <class Visit>
+HWY_INLINE void ForCells(Order order, std::size_t first, std::size_t last, const Visit& visit) {
+  if (order == Order::down) {
+    for (std::size_t cell = last; cell-- > first;) visit(cell);
+  } else {
+    for (std::size_t cell = first; cell < last; ++cell) visit(cell);
+  }
+}
+
+// All operations on one cell, then on the next. The short elements that chains and most March tests
+// are made of have loops of their own, where the compiler sees what they do.
+template <class Op, class Memory>
+HWY_INLINE void RunOperations(Order order, std::span<const Op> ops, bool flush_lines,
+                              std::size_t first, std::size_t last, Memory& memory) {
+  if (ops.size() == 1 && ops[0].write) {
+    const Op w = ops[0];
+    ForCells(order, first, last,
+             [&](std::size_t cell) ASSAY_INLINE_LAMBDA { memory.Write(cell, w, true); });
+  } else if (ops.size() == 1) {
+    const Op r = ops[0];
+    ForCells(order, first, last,
+             [&](std::size_t cell) ASSAY_INLINE_LAMBDA { memory.Read(cell, r); });
+  } else if (ops.size() == 2 && !ops[0].write && ops[1].write) {
+    const Op r = ops[0];
+    const Op w = ops[1];
+    ForCells(order, first, last, [&](std::size_t cell) ASSAY_INLINE_LAMBDA {
+      memory.Read(cell, r);
+      memory.Write(cell, w, false);
+    });
+  } else {
+    ForCells(order, first, last, [&](std::size_t cell) ASSAY_INLINE_LAMBDA {
+      bool written = false;
+      for (const Op& op : ops) {
+        if (op.write) {
+          memory.Write(cell, op, false);
+          written = true;
+          continue;
+        }
+        if (written && flush_lines) memory.Flush(cell, cell + 1);
+        written = false;
+        memory.Read(cell, op);
+      }
+    });
+  }
+}
+
+// The element over [first, last). `flush` is none, batch or line; a batch is `batch_cells` long.
+template <class Op, class Memory>
+HWY_INLINE void RunElement(Order order, std::span<const Op> ops, Flush flush,
+                           std::size_t batch_cells, std::size_t first, std::size_t last,
+                           Memory& memory) {
+  if (flush != Flush::batch) {
+    RunOperations(order, ops, flush == Flush::line, first, last, memory);
+    return;
+  }
+  const std::size_t batches = (last - first + batch_cells - 1) / batch_cells;
+  ForCells(order, 0, batches, [&](std::size_t batch) {
+    const std::size_t begin = first + batch * batch_cells;
+    const std::size_t end = std::min(begin + batch_cells, last);
+    std::size_t done = 0;
+    for (std::size_t i = 1; i <= ops.size(); ++i) {
+      const bool reads_what_was_written = i < ops.size() && ops[i - 1].write && !ops[i].write;
+      if (i < ops.size() && !reads_what_was_written) continue;
+      if (done > 0) memory.Flush(begin, end);
+      RunOperations(order, ops.subspan(done, i - done), false, begin, end, memory);
+      done = i;
+    }
+  });
+}
+
+#undef ASSAY_INLINE_LAMBDA
+
+}  // namespace assay::probes::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
