@@ -2,10 +2,15 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <clocale>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "station/commands/commands.h"
 
@@ -25,6 +30,9 @@ int report_error(const Error& error) {
 }
 
 namespace {
+
+// Names that people of the boards' world type already: links to this program.
+constexpr std::pair<const char*, const char*> links[] = {{"npu_mem_test", "mem"}};
 
 // Whoever starts us may have closed them. The next file opened would take their number, and what is
 // meant for a person would land in it. Standard output is opened so that writing to it fails.
@@ -53,6 +61,11 @@ int run(int argc, char** argv) {
       "  assay run --virtual        a whole run on a virtual board\n"
       "  assay COMMAND --help       examples of each command");
   Invocation invocation;
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "";
+  for (const auto& [link, command] : links) {
+    if (name == link) arguments.insert(arguments.begin(), command);
+  }
   for (int i = 0; i < argc; ++i) {
     if (i > 0) invocation.command_line += ' ';
     invocation.command_line += argv[i];
@@ -63,7 +76,9 @@ int run(int argc, char** argv) {
   add_library_commands(app, invocation);
   add_probe_commands(app, invocation);
   try {
-    app.parse(argc, argv);
+    // The library takes them from the end.
+    std::reverse(arguments.begin(), arguments.end());
+    app.parse(arguments);
   } catch (const CLI::ParseError& e) {
     // Help and version are "errors" of this library with code 0; the rest is wrong use.
     std::ostringstream out;

@@ -13,8 +13,10 @@ namespace assay::probes {
 enum class ParameterType {
   text,
   text_list,
-  size,   // bytes, or the word "available"
-  count,  // an integer of at least 1
+  size,      // bytes, a share of the memory ("85%"), or the word "available"
+  count,     // an integer of at least 1
+  duration,  // "30s", "8h"; nanoseconds
+  flag,      // true or false
 };
 
 struct ParameterSpec {
@@ -26,8 +28,12 @@ struct ParameterSpec {
 
 // "available": as much as the machine can spare.
 struct AvailableSize {};
-using ParameterValue =
-    std::variant<std::string, std::vector<std::string>, std::uint64_t, AvailableSize>;
+// Of the memory that the kernel has.
+struct MemoryShare {
+  unsigned percent = 0;  // 1..100
+};
+using ParameterValue = std::variant<std::string, std::vector<std::string>, std::uint64_t, bool,
+                                    AvailableSize, MemoryShare>;
 
 class Parameters {
  public:
@@ -44,6 +50,15 @@ class Parameters {
   std::uint64_t number(const std::string& name, std::uint64_t otherwise) const {
     const auto* v = get<std::uint64_t>(name);
     return v ? *v : otherwise;
+  }
+  bool flag(const std::string& name) const {
+    const auto* v = get<bool>(name);
+    return v != nullptr && *v;
+  }
+  // Of a size given as a share; 0 otherwise.
+  unsigned percent(const std::string& name) const {
+    const auto* v = get<MemoryShare>(name);
+    return v ? v->percent : 0;
   }
   bool is_available_size(const std::string& name) const {
     return get<AvailableSize>(name) != nullptr;

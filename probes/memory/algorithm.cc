@@ -72,6 +72,7 @@ void add_chain(Algorithm& algorithm, std::vector<Background> data) {
 
 // The elements once for each background: data 2k is the background, 2k + 1 its inverse.
 void add_march(Algorithm& algorithm, const std::vector<Element>& elements, unsigned backgrounds) {
+  algorithm.backgrounds = backgrounds;
   for (unsigned b = 0; b < backgrounds; ++b) {
     const Background background{.value = word_backgrounds[b]};
     algorithm.data.push_back(background);
@@ -276,6 +277,18 @@ std::string to_notation(const std::vector<Element>& elements) {
     text += "(" + operations + ")";
   }
   if (elements.size() > most) text += fmt::format("; ... {} elements", elements.size());
+  return text;
+}
+
+std::string element_text(const Algorithm& algorithm, std::size_t index) {
+  Element element = algorithm.elements[index];
+  if (algorithm.backgrounds == 0) return to_notation({element});
+  const unsigned background = element.operations[0].data / 2U;
+  for (Operation& op : element.operations) op.data %= 2;
+  std::string text = to_notation({std::move(element)});
+  if (algorithm.backgrounds > 1) {
+    text += fmt::format(" on {:#018x}", word_backgrounds[background]);
+  }
   return text;
 }
 

@@ -53,6 +53,8 @@ struct Algorithm {
   std::vector<Element> elements;
   // What a person is told of it: the March in its notation, or a sentence.
   std::string notation;
+  // Of a March test: its elements come once for each; data 2k is a background, 2k + 1 its inverse.
+  unsigned backgrounds = 0;
   // Not a list of elements: blocks are copied about and compared with what they must hold.
   bool block_move = false;
   // A fixed pattern without its complement.
@@ -75,6 +77,8 @@ std::vector<std::string> algorithm_names();
 // "⇕(w0);⇑(r0,w1);⇓(r1,w0)": elements on data 0 (the background) and 1 (inverted). Errors: usage.
 Result<std::vector<Element>> parse_march(std::string_view text);
 std::string to_notation(const std::vector<Element>& elements);
+// Of one element of a test: "⇑(r0,w1)", with the background where there are several.
+std::string element_text(const Algorithm& algorithm, std::size_t element);
 
 // Whether an operation of the element reads what one before it wrote.
 bool reads_own_writes(const Element& element);

@@ -1,5 +1,8 @@
 #include "probes/memory/line_kernel.h"
 
+#include <sched.h>
+
+#include "base/clock.h"
 #include "probes/memory/cache_flush.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -100,13 +103,16 @@ class Lines {
                          const std::uint64_t* actual) {
     const std::uint64_t scalar = op.data->scalar(as);
     const std::size_t table = op.data->table_of(as);
+    flush_from_caches(region_ + line * line_bytes, line_bytes);
     for (std::size_t w = 0; w < words_per_line; ++w) {
       const std::uint64_t expected = op.data->tables[table][w] ^ scalar;
       if (expected == actual[w]) continue;
       ++mismatches_.count;
       if (mismatches_.list.size() >= mismatches_.most) continue;
-      mismatches_.list.push_back(
-          {line * line_bytes + w * sizeof(std::uint64_t), expected, actual[w], op.id});
+      mismatches_.list.push_back({line * line_bytes + w * sizeof(std::uint64_t), expected,
+                                  actual[w],
+                                  *const_cast<const volatile std::uint64_t*>(Words(line) + w),
+                                  op.id, sched_getcpu(), wall_ns()});
     }
   }
 

@@ -24,7 +24,10 @@ struct Mismatch {
   std::uint64_t offset = 0;  // in the region, bytes
   std::uint64_t expected = 0;
   std::uint64_t actual = 0;
+  std::uint64_t again = 0;  // read once more at once, past the caches
   std::uint16_t operation = 0;
+  int processor = -1;
+  std::int64_t wall_ns = 0;
 };
 
 struct Mismatches {

@@ -3,277 +3,314 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <atomic>
-#include <charconv>
-#include <mutex>
-#include <set>
+#include <map>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "probes/memory/pattern_kernel.h"
+#include "probes/memory/memory_findings.h"
+#include "probes/memory/memory_options.h"
+#include "probes/memory/page_map.h"
 
 namespace assay::probes {
 namespace {
 
-// Worked on between two looks at the cancel token: some milliseconds.
-constexpr std::size_t chunk_bytes = std::size_t{16} << 20;
-// Mismatches written to the journal one by one; beyond them they are counted.
-constexpr std::size_t max_recorded = 1000;
-constexpr std::size_t cache_line = 64;
-constexpr std::uint64_t page_bytes = 4096;
-constexpr std::uint64_t smallest_bytes = page_bytes;
+// Errors written to the journal one by one, and words that are tested by themselves.
+constexpr std::size_t most_recorded = 1000;
+constexpr std::size_t most_retested = 64;
+constexpr unsigned retest_rounds = 16;
 
-struct Pass {
-  std::uint64_t errors = 0;
-  std::int64_t elapsed_ns = 0;
-  bool whole = true;  // not cancelled
-};
-
-class PatternTest {
+class MemoryTest {
  public:
-  PatternTest(StepContext& context, RamRegion& region, std::uint64_t total_passes)
-      : context_(context), region_(region), total_bytes_(total_passes * region.bytes().size()) {}
-
-  Pass fill(std::uint64_t pattern) {
-    return run([&](std::span<std::byte> part) {
-      fill_pattern(part, pattern);
-      return std::uint64_t{0};
-    });
+  MemoryTest(StepContext& context, MemoryOptions options, std::uint64_t size)
+      : context_(context), recorder_(context.recorder), options_(std::move(options)), size_(size) {
+    for (const Algorithm& test : options_.tests) figures_.push_back({test.name, 0, 0});
   }
 
-  Pass verify(std::uint64_t pattern, const std::string& name, std::uint64_t iteration) {
-    return run([&](std::span<std::byte> part) {
-      std::vector<Mismatch> mismatches;
-      const std::uint64_t wrong = verify_pattern(part, pattern, mismatches, max_recorded);
-      for (const Mismatch& m : mismatches) {
-        const auto offset =
-            static_cast<std::uint64_t>(part.data() - region_.bytes().data()) + m.offset;
-        record(offset, pattern, m.actual, name, iteration);
-      }
-      return wrong;
-    });
+  Result<> run() {
+    warn();
+    const auto edac = read_edac(context_.bench.machine);
+    if (auto map = PageMap::open()) {
+      page_map_ = std::move(*map);
+    } else {
+      recorder_.log(reports::Severity::info,
+                    "physical addresses are unavailable: " + map.error().text());
+    }
+    start_ns_ = monotonic_ns();
+    if (options_.duration_ns != 0) options_.run.deadline_ns = start_ns_ + options_.duration_ns;
+    const Result<> done = iterate();
+    if (iterations_done_ > 0 || log_.errors() > 0 || context_.cancelled()) report();
+    report_edac(recorder_, edac, read_edac(context_.bench.machine));
+    return done;
   }
-
-  void describe(const std::string& text) { text_ = text; }
-  std::uint64_t flipped_bits() const { return flipped_bits_; }
-  // Different ones, "1000 or more" at the most.
-  std::string addresses() const {
-    return addresses_.size() < max_recorded ? std::to_string(addresses_.size()) : "1000 or more";
-  }
-  const std::vector<std::string>& evidence() const { return evidence_; }
 
  private:
-  template <class Work>
-  Pass run(const Work& work) {
-    const std::span<std::byte> all = region_.bytes();
-    std::atomic<std::uint64_t> errors{0};
-    std::atomic<bool> whole{true};
-    const std::int64_t start = monotonic_ns();
-    context_.bench.workers.run([&](unsigned worker) {
-      const Share share = share_of(all.size(), worker, context_.bench.workers.size(), cache_line);
-      for (std::size_t at = share.first; at < share.last; at += chunk_bytes) {
-        if (context_.cancelled()) {
-          whole = false;
-          return;
-        }
-        const std::size_t length = std::min(chunk_bytes, share.last - at);
-        errors += work(all.subspan(at, length));
-        context_.recorder.progress(done_bytes_ += length, total_bytes_, text_);
-      }
-    });
-    return {errors, monotonic_ns() - start, whole};
+  bool time_is_over() const {
+    return options_.run.deadline_ns != 0 && monotonic_ns() >= options_.run.deadline_ns;
   }
 
-  void record(std::uint64_t offset, std::uint64_t expected, std::uint64_t actual,
-              const std::string& name, std::uint64_t iteration) {
-    const std::uint64_t mask = expected ^ actual;
-    const auto address = reinterpret_cast<std::uintptr_t>(region_.bytes().data()) + offset;
-    const std::lock_guard lock(mutex_);
-    flipped_bits_ |= mask;
-    if (addresses_.size() < max_recorded) addresses_.insert(address);
-    if (recorded_++ >= max_recorded) return;
-    context_.recorder.extension("assay.memory.mismatch",
-                                {{"address", fmt::format("{:#018x}", address)},
-                                 {"offset", offset},
-                                 {"expected", fmt::format("{:#018x}", expected)},
-                                 {"actual", fmt::format("{:#018x}", actual)},
-                                 {"mask", fmt::format("{:#018x}", mask)},
-                                 {"test", name},
-                                 {"iteration", iteration}});
-    if (evidence_.size() < 8) {
-      evidence_.push_back(
-          fmt::format("address {:#018x}: expected {:#018x}, found {:#018x}, bits "
-                      "{:#018x} ({}, iteration {})",
-                      address, expected, actual, mask, name, iteration));
+  Result<> iterate() {
+    std::optional<RamRegion> region;
+    std::optional<MemoryRun> run;
+    bool whole = true;
+    while (iterations_done_ < options_.iterations && whole &&
+           (iterations_done_ == 0 || !time_is_over())) {
+      if (!region || options_.fresh_frames) {
+        if (run) whole = leave(*run);
+        if (!whole) break;
+        if (auto taken = take(region); !taken) return taken;
+        run.emplace(region->bytes(), options_.tests, options_.run, context_.bench.workers,
+                    context_.bench.ram.hook(), context_.cancel);
+        observe(*run);
+      }
+      whole = run->iterate(iterations_done_ + 1);
+      if (whole) ++iterations_done_;
+    }
+    if (run && whole) whole = leave(*run);
+    tell_moved_pages();
+    if (options_.offline_bad_pages) {
+      offline_pages(recorder_, context_.bench.machine, log_.bad_pages(PageMap::page_bytes()));
+    }
+    if (!whole) return fail(ErrorKind::cancelled, "stopped before the last iteration");
+    return {};
+  }
+
+  // An address that was told may not be the cell's any more: the kernel moves pages.
+  void tell_moved_pages() {
+    if (!page_map_) return;
+    for (const auto& [offset, word] : log_.words()) {
+      const auto now =
+          page_map_->physical_address(reinterpret_cast<const std::byte*>(word.first.address));
+      if (!word.first.physical || !now || *now == *word.first.physical) continue;
+      recorder_.log(reports::Severity::warning,
+                    fmt::format("the page of address {:#018x} moved from physical {:#x} to {:#x}",
+                                word.first.address, *word.first.physical, *now));
     }
   }
 
+  // What is owed to the region's last iteration, and its figures.
+  bool leave(MemoryRun& run) {
+    const bool whole = run.finish();
+    for (std::size_t i = 0; i < figures_.size(); ++i) {
+      figures_[i].bytes_moved += run.figures()[i].bytes_moved;
+      figures_[i].elapsed_ns += run.figures()[i].elapsed_ns;
+    }
+    return whole;
+  }
+
+  // Memory for the next iteration: other pages while the last ones are still held, where there is
+  // room for both.
+  Result<> take(std::optional<RamRegion>& region) {
+    const auto available = context_.bench.ram.available();
+    if (region && (!available || *available < size_)) region.reset();
+    auto taken = RamRegion::allocate(size_, context_.bench.workers, [&](std::size_t present) {
+      recorder_.progress(present, size_, "getting " + format_gib(size_) + " of memory");
+      return !context_.cancelled();
+    });
+    if (!taken) return std::unexpected(taken.error());
+    if (!taken->locked() && !region) {
+      recorder_.log(
+          reports::Severity::warning,
+          "the memory could not be locked (RLIMIT_MEMLOCK): pages may move or be swapped");
+    }
+    region.reset();
+    region.emplace(std::move(*taken));
+    if (!page_map_) return {};
+    const auto frames = page_map_->frames(region->bytes());
+    if (!frames) return {};
+    coverage_.add(*frames);
+    run_bytes_ = typical_run_bytes(*frames, PageMap::page_bytes());
+    return {};
+  }
+
+  void observe(MemoryRun& run) {
+    const std::uint64_t total =
+        options_.iterations == UINT64_MAX ? 0 : run.bytes_per_iteration() * options_.iterations;
+    const std::uint64_t before =
+        options_.fresh_frames ? run.bytes_per_iteration() * iterations_done_ : 0;
+    run.on_progress = [this, total, before](std::uint64_t moved, const std::string& text) {
+      progress(before + moved, total, text);
+    };
+    run.on_error = [this](MemoryError error) { take_error(std::move(error)); };
+    run.on_uncounted = [this](std::uint64_t errors) { log_.add_uncounted(errors); };
+    run.on_errors_seen = [this, &run] {
+      for (const auto& [offset, word] : log_.words()) {
+        if (retested_ >= most_retested || context_.cancelled()) return;
+        if (word.retest.rounds > 0) continue;
+        log_.word(offset).retest = run.retest(offset, word.first.expected, retest_rounds);
+        ++retested_;
+      }
+    };
+  }
+
+  // From any worker.
+  void progress(std::uint64_t moved, std::uint64_t total, const std::string& text) {
+    const std::int64_t elapsed = std::max<std::int64_t>(monotonic_ns() - start_ns_, 1);
+    const std::string of =
+        options_.iterations == UINT64_MAX ? "" : "/" + std::to_string(options_.iterations);
+    const std::string line = fmt::format("{}  iteration {}{}  errors {}  {:.1f} GB/s", text,
+                                         iterations_done_ + 1, of, errors_shown_.load(),
+                                         static_cast<double>(moved) / static_cast<double>(elapsed));
+    if (options_.duration_ns != 0) {
+      recorder_.progress(static_cast<std::uint64_t>(std::min(elapsed, options_.duration_ns)),
+                         static_cast<std::uint64_t>(options_.duration_ns), line);
+    } else {
+      recorder_.progress(moved, total, line);
+    }
+  }
+
+  void take_error(MemoryError error) {
+    if (page_map_) {
+      error.physical =
+          page_map_->physical_address(reinterpret_cast<const std::byte*>(error.address));
+    }
+    if (const auto& thermal = context_.bench.board.thermal) {
+      const auto temperature =
+          context_.bench.machine.read_integer("/sys/class/thermal/" + thermal->zone + "/temp");
+      if (temperature) error.temperature_mc = *temperature;
+    }
+    if (recorded_ < most_recorded) {
+      ++recorded_;
+      record_error(recorder_, error);
+    }
+    log_.add(error);
+    errors_shown_ = log_.errors();
+  }
+
+  void warn() {
+    if (std::all_of(options_.tests.begin(), options_.tests.end(),
+                    [](const Algorithm& test) { return test.fixed_pattern; }) &&
+        options_.tests.size() == 1) {
+      recorder_.log(reports::Severity::warning,
+                    "one fixed pattern alone finds half of all stuck bits and no transition, "
+                    "address or coupling fault");
+    }
+    for (const Algorithm& test : options_.tests) {
+      recorder_.log(reports::Severity::info, test.name + ": " + test.notation);
+    }
+  }
+
+  void report() {
+    const auto total = context_.bench.ram.total();
+    recorder_.measure("errors", static_cast<std::int64_t>(log_.errors()), "1");
+    recorder_.measure("size", static_cast<std::int64_t>(size_), "By");
+    if (total) {
+      recorder_.measure("coverage", static_cast<double>(size_) / static_cast<double>(*total), "1");
+    }
+    const auto present = present_frames(Machine("/"));
+    if (page_map_ && present && coverage_.unique() > 0) {
+      recorder_.measure("physical_coverage",
+                        static_cast<double>(coverage_.unique()) / static_cast<double>(*present),
+                        "1");
+      recorder_.measure("physical_run", static_cast<std::int64_t>(run_bytes_), "By");
+    }
+    report_figures();
+    report_errors(recorder_, log_, size_);
+  }
+
+  void report_figures() {
+    std::uint64_t moved = 0;
+    std::int64_t elapsed = 0;
+    nlohmann::json tests = nlohmann::json::array();
+    for (std::size_t i = 0; i < figures_.size(); ++i) {
+      const TestFigures& f = figures_[i];
+      moved += f.bytes_moved;
+      elapsed += f.elapsed_ns;
+      tests.push_back({{"name", f.name},
+                       {"march", options_.tests[i].notation},
+                       {"flush", flush_text(options_.tests[i])},
+                       {"bytes_moved", f.bytes_moved},
+                       {"seconds", static_cast<double>(f.elapsed_ns) / 1e9}});
+    }
+    recorder_.extension("assay.memory.tests", {{"tests", std::move(tests)}});
+    recorder_.measure("iterations", static_cast<std::int64_t>(iterations_done_), "1");
+    if (elapsed <= 0 || moved == 0) return;
+    const double rate = static_cast<double>(moved) / static_cast<double>(elapsed);
+    recorder_.measure("bandwidth", rate, "GBy/s");
+    recorder_.headline(fmt::format("{:.1f} GB/s {}", rate, format_gib(size_)));
+  }
+
+  // What the reads of a test's own writes were made to reach.
+  std::string flush_text(const Algorithm& test) const {
+    switch (options_.run.flush) {
+      case Flush::none:
+        return "none";
+      case Flush::batch:
+        return "batch";
+      case Flush::line:
+        return "line";
+      case Flush::automatic:
+        break;
+    }
+    return std::any_of(test.elements.begin(), test.elements.end(), reads_own_writes) ? "batch"
+                                                                                     : "none";
+  }
+
   StepContext& context_;
-  RamRegion& region_;
-  std::uint64_t total_bytes_;
-  std::atomic<std::uint64_t> done_bytes_{0};
-  std::string text_;
-  std::mutex mutex_;
-  std::uint64_t flipped_bits_ = 0;
+  reports::StepRecorder& recorder_;
+  MemoryOptions options_;
+  std::uint64_t size_;
+  std::optional<PageMap> page_map_;
+  FrameCoverage coverage_;
+  std::uint64_t run_bytes_ = 0;
+  ErrorLog log_;
+  std::atomic<std::uint64_t> errors_shown_{0};
   std::size_t recorded_ = 0;
-  std::set<std::uintptr_t> addresses_;
-  std::vector<std::string> evidence_;
+  std::size_t retested_ = 0;
+  std::atomic<std::uint64_t> iterations_done_{0};
+  std::int64_t start_ns_ = 0;
+  std::vector<TestFigures> figures_;
 };
 
 Result<> check(const Parameters& parameters) {
-  for (const std::string& test : parameters.texts("tests")) {
-    if (auto pattern = parse_pattern(test); !pattern) return std::unexpected(pattern.error());
-  }
-  const std::uint64_t size = parameters.number("size", smallest_bytes);
-  const std::uint64_t minimum = parameters.number("minimum", smallest_bytes);
-  for (const auto& [name, bytes] : {std::pair("size", size), std::pair("minimum", minimum)}) {
-    if (bytes >= smallest_bytes) continue;
-    return fail(ErrorKind::usage, fmt::format("{} bytes are no test", bytes), name,
-                "expected at least 4KiB");
-  }
-  if (parameters.has("size") && !parameters.is_available_size("size") && size < minimum) {
-    return fail(ErrorKind::usage, "more than the size that is tested", "minimum");
+  if (auto options = read_memory_options(parameters); !options) {
+    return std::unexpected(options.error());
   }
   return {};
 }
 
 Result<> preflight(const Bench& bench, const Parameters& parameters) {
   if (parameters.is_available_size("size")) return {};
-  const auto available = bench.ram.available();
-  if (!available) return std::unexpected(available.error());
-  const std::uint64_t wanted = parameters.number("size", 0);
-  if (wanted > *available) {
-    return fail(ErrorKind::usage,
-                fmt::format("{} asked for; this machine can spare {} now", format_gib(wanted),
-                            format_gib(*available)),
-                "size", "ask for less, or for \"available\"");
-  }
+  if (auto size = memory_size(parameters, bench.ram); !size) return std::unexpected(size.error());
   return {};
 }
 
 Result<> run_memory_test(StepContext& context) {
-  reports::StepRecorder& recorder = context.recorder;
-  const auto available = context.bench.ram.available();
-  const auto total = context.bench.ram.total();
-  if (!available) return std::unexpected(available.error());
-  if (!total) return std::unexpected(total.error());
-
-  const std::uint64_t asked = context.parameters.number("size", *available);
-  // Whole pages.
-  const std::uint64_t size = asked / page_bytes * page_bytes;
-  if (size != asked && context.parameters.has("size") &&
-      !context.parameters.is_available_size("size")) {
-    recorder.log(reports::Severity::info,
-                 fmt::format("{} bytes asked for, {} tested: whole pages", asked, size));
-  }
-  const std::uint64_t minimum = context.parameters.number("minimum", smallest_bytes);
-  if (size < minimum) {
+  auto options = read_memory_options(context.parameters);
+  if (!options) return std::unexpected(options.error());
+  const auto sized = report_size(context.recorder, context.bench.machine, context.bench.board);
+  if (!sized) return sized;
+  const auto size = memory_size(context.parameters, context.bench.ram);
+  if (!size) return std::unexpected(size.error());
+  if (*size < std::max<std::uint64_t>(options->minimum_bytes, 1)) {
     return fail(ErrorKind::unavailable,
                 fmt::format("the plan wants at least {} tested; this machine can spare {} now",
-                            format_gib(minimum), format_gib(size)));
+                            format_gib(options->minimum_bytes), format_gib(*size)));
   }
-  const std::vector<std::string> tests = context.parameters.texts("tests");
-  const std::uint64_t iterations = context.parameters.number("iterations", 1);
-
-  auto region = RamRegion::allocate(size, context.bench.workers, [&](std::size_t present) {
-    recorder.progress(present, size, "getting " + format_gib(size) + " of memory");
-    return !context.cancelled();
-  });
-  if (!region) return std::unexpected(region.error());
-  if (!region->locked()) {
-    recorder.log(reports::Severity::warning,
-                 "the memory could not be locked (RLIMIT_MEMLOCK): pages may move or be swapped");
+  if (const std::uint64_t asked = context.parameters.number("size", *size); asked != *size) {
+    context.recorder.log(reports::Severity::info,
+                         fmt::format("{} bytes asked for, {} tested: whole pages", asked, *size));
   }
-  if (tests.size() == 1) {
-    recorder.log(reports::Severity::warning,
-                 "one fixed pattern alone finds half of all stuck bits and no transition, address "
-                 "or coupling fault");
-  }
-
-  PatternTest test(context, *region, iterations * tests.size() * 2);
-  std::uint64_t errors = 0;
-  std::int64_t fill_ns = 0;
-  std::int64_t verify_ns = 0;
-  std::uint64_t passes = 0;
-  for (std::uint64_t iteration = 1; iteration <= iterations; ++iteration) {
-    for (const std::string& name : tests) {
-      const auto pattern = parse_pattern(name);
-      if (!pattern) return std::unexpected(pattern.error());
-      test.describe(
-          fmt::format("{}  iteration {}/{}  errors {}", name, iteration, iterations, errors));
-      const Pass filled = test.fill(*pattern);
-      context.bench.ram.settle(region->bytes());
-      const Pass verified =
-          filled.whole ? test.verify(*pattern, name, iteration) : Pass{.whole = false};
-      errors += verified.errors;
-      if (!filled.whole || !verified.whole) break;
-      fill_ns += filled.elapsed_ns;
-      verify_ns += verified.elapsed_ns;
-      ++passes;
-    }
-    if (context.cancelled()) break;
-  }
-
-  recorder.measure("errors", static_cast<std::int64_t>(errors), "1");
-  recorder.measure("size", static_cast<std::int64_t>(region->bytes().size()), "By");
-  recorder.measure("coverage",
-                   static_cast<double>(region->bytes().size()) / static_cast<double>(*total), "1");
-  if (passes > 0) {
-    const double moved = static_cast<double>(passes) * static_cast<double>(region->bytes().size());
-    recorder.measure("fill_bandwidth", moved / static_cast<double>(fill_ns), "GBy/s");
-    recorder.measure("verify_bandwidth", moved / static_cast<double>(verify_ns), "GBy/s");
-    recorder.measure("bandwidth", 2 * moved / static_cast<double>(fill_ns + verify_ns), "GBy/s");
-    recorder.headline(fmt::format("{:.1f} GB/s {}",
-                                  2 * moved / static_cast<double>(fill_ns + verify_ns),
-                                  format_gib(region->bytes().size())));
-  }
-  if (errors > 0) {
-    recorder.finding(
-        {.code = "MEM_CORRUPTION_ERR",
-         .message = fmt::format("{} reads gave a wrong word, at {} addresses of {}; bits that "
-                                "flipped: {:#018x}.",
-                                errors, test.addresses(), format_gib(region->bytes().size()),
-                                test.flipped_bits()),
-         .where = "RAM",
-         .evidence = test.evidence()});
-    recorder.headline(fmt::format("{} errors", errors));
-  }
-  if (context.cancelled()) return fail(ErrorKind::cancelled, "stopped before the last iteration");
-  return {};
+  return MemoryTest(context, std::move(*options), *size).run();
 }
 
 }  // namespace
 
-Result<std::uint64_t> parse_pattern(const std::string& text) {
-  const auto bad = [&] {
-    return fail(ErrorKind::usage, "\"" + text.substr(0, 40) + "\" is not a pattern", "tests",
-                "write 0x and 2, 4, 8 or 16 hex digits, such as 0xAAAAAAAA");
-  };
-  if (!text.starts_with("0x") && !text.starts_with("0X")) return bad();
-  const std::size_t digits = text.size() - 2;
-  if (digits != 2 && digits != 4 && digits != 8 && digits != 16) return bad();
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data() + 2, end, value, 16);
-  if (error != std::errc{} || at != end) return bad();
-  for (std::size_t bits = digits * 4; bits < 64; bits *= 2) value |= value << bits;
-  return value;
-}
-
 Probe memory_test_probe() {
   return {
       .name = "memory.test",
-      .summary = "write patterns to RAM by all cores and read them back",
-      .parameters = {{"tests", ParameterType::text_list, "patterns such as 0xAAAAAAAA", true},
-                     {"size", ParameterType::size, "how much, or available", true},
-                     {"minimum", ParameterType::size, "less than this is no test"},
-                     {"iterations", ParameterType::count, "times that all tests run"}},
+      .summary = "test RAM by all cores: patterns, March tests, moving data, bit fade",
+      .parameters = memory_parameters(),
       .measurements = {{"errors", "1", "words that read back wrong", true},
                        {"size", "By", "bytes tested"},
                        {"coverage", "1", "bytes tested of all that the kernel has"},
-                       {"fill_bandwidth", "GBy/s", "bytes written a second"},
-                       {"verify_bandwidth", "GBy/s", "bytes read a second"},
-                       {"bandwidth", "GBy/s", "bytes moved a second, both passes"}},
+                       {"physical_coverage", "1", "page frames tested of all that there are"},
+                       {"physical_run", "By", "bytes that follow each other in physical memory"},
+                       {"memory_seen", "By", "memory that the kernel sees"},
+                       {"iterations", "1", "times that all tests ran"},
+                       {"ecc_corrected", "1", "errors that ECC corrected meanwhile"},
+                       {"ecc_uncorrected", "1", "errors that ECC could not correct"},
+                       {"bandwidth", "GBy/s", "bytes read and written a second"}},
       .check = check,
       .preflight = preflight,
       .run = run_memory_test,

@@ -11,14 +11,15 @@
 #include "base/machine.h"
 #include "base/result.h"
 #include "base/worker_pool.h"
+#include "probes/memory/line_kernel.h"
 
 namespace assay::probes {
 
 class Ram {
  public:
   virtual ~Ram() = default;
-  // Called after each pass that wrote `region`, before it is read back.
-  virtual void settle(std::span<std::byte> region) = 0;
+  // What this memory does beyond keeping what is written; null when it does nothing.
+  virtual LineHook* hook() { return nullptr; }
 
   // Bytes that a test can take now: MemAvailable, and what a cgroup leaves, less a reserve for the
   // rest of the system (5 %, at least 256 MiB).
@@ -28,10 +29,7 @@ class Ram {
 };
 
 // Memory as it is.
-class RealRam final : public Ram {
- public:
-  void settle(std::span<std::byte>) override {}
-};
+class RealRam final : public Ram {};
 
 // An anonymous mapping with every page present and, where the limits allow, locked.
 class RamRegion {

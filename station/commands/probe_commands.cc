@@ -36,10 +36,12 @@ std::vector<ProbeCommand> probe_commands() {
   return {
       {"mem",
        "memory.test",
-       "  assay mem --pattern 0xAAAAAAAA --size 4G --iter 3\n"
-       "  assay mem --pattern 0xAAAAAAAA --pattern 0x55555555 --size available",
-       {{"tests", "--pattern,-p"}, {"iterations", "--iter,-i"}},
-       {{"tests", "0xAAAAAAAA"}, {"size", "available"}},
+       "  assay mem --size 85% --time 8h                        the default tests, over night\n"
+       "  assay mem --tests march-c-,random --size 32G --iter 100\n"
+       "  assay mem --tests bit-fade --hold 5min --size available\n"
+       "  assay mem --pattern 0xAAAAAAAA --size 4G --iter 3      what  npu_mem_test  does",
+       {{"tests", "--tests,--pattern,-p"}, {"iterations", "--iter,-i"}},
+       {{"tests", "march-c-,random,address"}, {"size", "available"}},
        {no_errors}},
       {"pcie", "pcie.link", "  assay pcie --json", {}, {}, {}},
       {"thermal", "thermal.read", "  assay thermal", {}, {}, {}},
@@ -120,12 +122,24 @@ Result<std::string> choose_folder(const std::string& out, TemporaryFolder& tempo
 Result<nlohmann::json> as_json(const probes::ParameterSpec& spec,
                                const std::vector<std::string>& given) {
   if (spec.type == probes::ParameterType::text_list) return nlohmann::json(given);
+  if (spec.type == probes::ParameterType::flag) return nlohmann::json(given.back() == "true");
   if (spec.type != probes::ParameterType::count) return nlohmann::json(given.back());
   auto number = nlohmann::json::parse(given.back(), nullptr, false);
   if (!number.is_number_integer()) {
     return fail(ErrorKind::usage, "\"" + given.back() + "\" is not a whole number", spec.name);
   }
   return number;
+}
+
+// "a,b" as a list.
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    if (end > at) parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
 }
 
 Result<Plan> make_plan(const ProbeCommand& command, const ProbeOptions& options) {
@@ -139,7 +153,7 @@ Result<Plan> make_plan(const ProbeCommand& command, const ProbeOptions& options)
     if (given.empty()) {
       const auto fallback = command.defaults.find(spec.name);
       if (fallback == command.defaults.end()) continue;
-      given = {fallback->second};
+      given = split(fallback->second);
     }
     const auto json = as_json(spec, given);
     if (!json) return std::unexpected(at_option(command, json.error()));
@@ -206,9 +220,16 @@ void add(CLI::App& app, Invocation& invocation, const ProbeCommand& probe_comman
         fallback != probe_command.defaults.end()) {
       help += " [" + fallback->second + "]";
     }
+    if (spec.type == probes::ParameterType::flag) {
+      command->add_flag_callback(
+          flags_of(probe_command, spec.name),
+          [options, name = spec.name] { options->parameters[name] = {"true"}; }, help);
+      continue;
+    }
     CLI::Option* option = command->add_option(flags_of(probe_command, spec.name),
                                               options->parameters[spec.name], help);
     option->expected(1);
+    if (spec.type == probes::ParameterType::text_list) option->delimiter(',');
     option->multi_option_policy(spec.type == probes::ParameterType::text_list
                                     ? CLI::MultiOptionPolicy::TakeAll
                                     : CLI::MultiOptionPolicy::Throw);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <regex>
 #include <set>
 
@@ -218,8 +219,19 @@ Result<probes::ParameterValue> parse_parameter(const probes::ParameterSpec& spec
       return value.get<std::vector<std::string>>();
     }
     case probes::ParameterType::size: {
-      if (!value.is_string()) return expected("a size such as \"512MiB\", or \"available\"");
+      if (!value.is_string()) {
+        return expected("a size such as \"512MiB\" or \"85%\", or \"available\"");
+      }
       if (value == "available") return probes::AvailableSize{};
+      if (const auto text = value.get<std::string>(); text.ends_with('%')) {
+        unsigned percent = 0;
+        const char* end = text.data() + text.size() - 1;
+        const auto [at, error] = std::from_chars(text.data(), end, percent);
+        if (error != std::errc{} || at != end || percent < 1 || percent > 100) {
+          return expected("a share from 1% to 100%");
+        }
+        return probes::MemoryShare{percent};
+      }
       const auto bytes = parse_size(value.get<std::string>());
       if (!bytes) return std::unexpected(bytes.error());
       if (*bytes == 0) return expected("a size above 0");
@@ -230,6 +242,16 @@ Result<probes::ParameterValue> parse_parameter(const probes::ParameterSpec& spec
         return expected("a whole number of at least 1");
       }
       return value.get<std::uint64_t>();
+    case probes::ParameterType::duration: {
+      if (!value.is_string()) return expected("a duration such as \"30s\" or \"8h\"");
+      const auto ns = parse_duration_ns(value.get<std::string>());
+      if (!ns) return std::unexpected(ns.error());
+      if (*ns == 0) return expected("a duration above 0");
+      return static_cast<std::uint64_t>(*ns);
+    }
+    case probes::ParameterType::flag:
+      if (!value.is_boolean()) return expected("true or false");
+      return value.get<bool>();
   }
   return expected("another type");
 }

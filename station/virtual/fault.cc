@@ -6,11 +6,13 @@
 namespace assay::station {
 
 std::span<const FaultInfo> fault_catalog() {
-  static constexpr std::array<FaultInfo, 8> catalog = {{
+  static constexpr std::array<FaultInfo, 10> catalog = {{
       {Fault::fw_old, "fw-old", "the firmware that the board was first shipped with"},
       {Fault::fw_silent, "fw-silent", "nothing comes from the UART"},
       {Fault::fw_garbage, "fw-garbage", "bits flip on the UART"},
       {Fault::mem_stuck, "mem-stuck", "one bit of RAM is stuck"},
+      {Fault::mem_coupling, "mem-coupling", "a bit of RAM flips when a neighbour is set"},
+      {Fault::mem_half, "mem-half", "half of the memory chips are not there"},
       {Fault::pcie_x1, "pcie-x1", "the NPU's link trains with one lane, in a slot of 25 W"},
       {Fault::pcie_gen1, "pcie-gen1", "the NPU's link trains at 2.5 GT/s, in a slot of 25 W"},
       {Fault::thermal_gap, "thermal-gap", "a gap under the heat spreader"},

@@ -16,6 +16,8 @@ enum class Fault {
   fw_silent,
   fw_garbage,
   mem_stuck,
+  mem_coupling,
+  mem_half,
   pcie_x1,
   pcie_gen1,
   thermal_gap,

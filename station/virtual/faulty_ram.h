@@ -1,17 +1,41 @@
-// This machine's RAM with one bit that is stuck at 1.
+// This machine's RAM with a fault, put in where the hardware ends: at the accesses of one or two
+// lines.
 #pragma once
+
+#include <array>
+#include <optional>
 
 #include "probes/memory/ram.h"
 
 namespace assay::station {
 
-class StuckBitRam final : public probes::Ram {
+// One bit that is stuck at 1.
+class StuckBitRam final : public probes::Ram, private probes::LineHook {
  public:
-  void settle(std::span<std::byte> region) override {
-    // Somewhere inside, not at a border that a test may treat by itself. Bit 2 of the byte: 1 where
-    // 0x55 is written and 0 where 0xAA is, so that one of the two patterns alone sees it.
-    if (!region.empty()) region[region.size() / 8 * 5 + 3] |= std::byte{0x04};
-  }
+  probes::LineHook* hook() override { return this; }
+
+ private:
+  std::span<const std::size_t> lines(std::size_t lines_in_region) override;
+  void written(std::byte* region, std::size_t line) override;
+  void about_to_read(std::byte*, std::size_t) override {}
+
+  std::array<std::size_t, 1> line_{};
+};
+
+// Inversion coupling (CFin): when the aggressor's bit goes from 0 to 1, the victim's flips. The two
+// lie in neighbouring lines, the victim behind.
+class CoupledBitsRam final : public probes::Ram, private probes::LineHook {
+ public:
+  probes::LineHook* hook() override { return this; }
+
+ private:
+  std::span<const std::size_t> lines(std::size_t lines_in_region) override;
+  void written(std::byte* region, std::size_t line) override;
+  void about_to_read(std::byte*, std::size_t) override {}
+
+  std::array<std::size_t, 1> aggressor_{};
+  std::size_t victim_ = 0;
+  std::optional<bool> was_set_;
 };
 
 }  // namespace assay::station

@@ -44,6 +44,7 @@ VirtualNpuRules make_rules(const VirtualSpec& spec, const probes::BoardProfile& 
 
 std::unique_ptr<probes::Ram> make_ram(const Faults& faults) {
   if (faults.contains(Fault::mem_stuck)) return std::make_unique<StuckBitRam>();
+  if (faults.contains(Fault::mem_coupling)) return std::make_unique<CoupledBitsRam>();
   return std::make_unique<probes::RealRam>();
 }
 
@@ -62,7 +63,7 @@ Result<std::unique_ptr<VirtualBoard>> VirtualBoard::start(const VirtualSpec& spe
   std::unique_ptr<VirtualBoard> board(
       new VirtualBoard(spec, profile, faults, std::move(*folder), std::move(*firmware)));
   for (const auto& written :
-       {board->write_fixed_files(), board->write_pci(faults), board->write_live_files()}) {
+       {board->write_fixed_files(faults), board->write_pci(faults), board->write_live_files()}) {
     if (!written) return std::unexpected(written.error());
   }
   board->life_ =
@@ -94,8 +95,9 @@ Result<> VirtualBoard::write(const std::string& path, const std::string& content
   return write_file_atomically(full, content, Durability::visible);
 }
 
-Result<> VirtualBoard::write_fixed_files() {
-  const std::uint64_t total_kb = spec_.memory_bytes / 1024;
+Result<> VirtualBoard::write_fixed_files(const Faults& faults) {
+  const std::uint64_t total_kb =
+      spec_.memory_bytes / 1024 / (faults.contains(Fault::mem_half) ? 2 : 1);
   const std::uint64_t free_kb = (spec_.memory_bytes - spec_.pool_bytes) / 1024 * 3 / 4;
   std::vector<std::pair<std::string, std::string>> files = {
       {"/proc/version", spec_.kernel + "\n"},

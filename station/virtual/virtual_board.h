@@ -42,7 +42,7 @@ class VirtualBoard {
   VirtualBoard(VirtualSpec spec, probes::BoardProfile profile, const Faults& faults,
                BoardFolder folder, FirmwareProcess firmware);
 
-  Result<> write_fixed_files();
+  Result<> write_fixed_files(const Faults& faults);
   Result<> write_pci(const Faults& faults);
   Result<> write_live_files();
   Result<> write_memory_files();

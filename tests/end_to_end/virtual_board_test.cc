@@ -130,6 +130,8 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"fw-silent", {"firmware.query"}, {"UART_NO_ANSWER"}},
         FaultCase{"fw-garbage", {"firmware.query"}, {"UART_GARBLED"}},
         FaultCase{"mem-stuck", {"memory.pattern"}, {"MEM_CORRUPTION_ERR"}},
+        FaultCase{"mem-coupling", {"memory.pattern"}, {"MEM_CORRUPTION_ERR"}},
+        FaultCase{"mem-half", {"memory.pattern"}, {"MEM_SIZE"}},
         FaultCase{"pcie-x1", {"pcie.link"}, {"PCIE_LINK_DEGRADED"}},
         FaultCase{"pcie-gen1", {"pcie.link"}, {"PCIE_LINK_DEGRADED"}},
         FaultCase{"thermal-gap", {"workload.dense"}, {"THERMAL_THROTTLE"}, "workload.moe"},
@@ -163,10 +165,32 @@ TEST(VirtualBoard, stuckBitIsRecordedWithAddressExpectedActualAndMask) {
     EXPECT_EQ(hex("expected") ^ hex("actual"), hex("mask"));
     // The bit is stuck at 1: only the pattern that writes a 0 there sees it.
     EXPECT_EQ(hex("expected"), 0xAAAAAAAAAAAAAAAA);
-    EXPECT_EQ(m["offset"], (64 << 20) / 8 * 5);
+    EXPECT_EQ(m["offset"], (64 << 20) / 8 * 5 + 7 * 64);
     EXPECT_GT(hex("address"), 0);
   }
   EXPECT_EQ(mismatches, 2);
+  const auto report = read_json(out / "report.json");
+  EXPECT_THAT(report["findings"][0]["message"].get<std::string>(),
+              HasSubstr("one bit (bit 26) that fails each time: stuck"));
+}
+
+TEST(VirtualBoard, coupledBitIsLocatedAndTellsItselfFromAStuckOne) {
+  const TemporaryFolder out;
+  const Finished run = assay({"mem", "--virtual", "--fault", "mem-coupling", "--tests", "march-c-",
+                              "--size", "64MiB", "--out", out.path()});
+  EXPECT_EQ(run.exit_code, 1) << run.out << run.err;
+  const auto report = read_json(out / "report.json");
+  EXPECT_THAT(report["findings"][0]["message"].get<std::string>(), HasSubstr("at 1 addresses"));
+  EXPECT_THAT(report["findings"][0]["message"].get<std::string>(),
+              HasSubstr("one bit (bit 2) that fails when its neighbours are written"));
+}
+
+TEST(VirtualBoard, theNamePeopleKnowIsTheMemoryTest) {
+  const std::string known = std::filesystem::path(assay_argv({})[0]).parent_path() / "npu_mem_test";
+  const Finished run = Program({known, "--pattern=0xAAAAAAAA", "--size=64M", "--iter=3"}).wait();
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("one fixed pattern alone finds half of all stuck bits"));
+  EXPECT_EQ(Program({known, "--pattern=AAAA"}).wait().exit_code, 2);
 }
 
 }  // namespace

@@ -14,13 +14,24 @@
 
 namespace assay::test {
 
-// RAM that does something to what was written, between the writing and the reading.
-class FaultyRam final : public probes::Ram {
+// RAM that does something of its own at some lines: when one was written, or is about to be read.
+class FaultyRam final : public probes::Ram, private probes::LineHook {
  public:
-  void settle(std::span<std::byte> region) override {
-    if (damage) damage(region);
+  using AtLine = std::function<void(std::byte* region, std::size_t line)>;
+  std::vector<std::size_t> at;  // sorted
+  AtLine on_write;
+  AtLine on_read;
+
+  probes::LineHook* hook() override { return at.empty() ? nullptr : this; }
+
+ private:
+  std::span<const std::size_t> lines(std::size_t) override { return at; }
+  void written(std::byte* region, std::size_t line) override {
+    if (on_write) on_write(region, line);
   }
-  std::function<void(std::span<std::byte>)> damage;
+  void about_to_read(std::byte* region, std::size_t line) override {
+    if (on_read) on_read(region, line);
+  }
 };
 
 struct Outcome {

@@ -1,0 +1,156 @@
+#include "probes/memory/error_log.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace assay::probes {
+namespace {
+
+constexpr std::uint64_t lane_mask(unsigned lane) {
+  return std::uint64_t{0xFF} << (8 * lane);
+}
+
+// Errors this close by are of one row, one bank or one chip rather than anywhere.
+constexpr std::uint64_t region_bytes = std::uint64_t{1} << 20;
+
+std::uint64_t place_of(const BadWord& word) {
+  return word.first.physical.value_or(word.first.offset);
+}
+
+std::string bit_name(std::uint64_t single) {
+  return fmt::format("bit {}", std::countr_zero(single));
+}
+
+}  // namespace
+
+const char* to_text(WordVerdict verdict) {
+  switch (verdict) {
+    case WordVerdict::hard:
+      return "hard";
+    case WordVerdict::intermittent:
+      return "intermittent";
+    case WordVerdict::disturbed:
+      return "disturbed";
+    case WordVerdict::soft:
+      return "soft";
+  }
+  return "";
+}
+
+WordVerdict verdict_of(const BadWord& word) {
+  if (word.retest.rounds > 0 && word.retest.failed == word.retest.rounds) return WordVerdict::hard;
+  if (word.retest.failed > 0) return WordVerdict::intermittent;
+  return word.passes > 1 ? WordVerdict::disturbed : WordVerdict::soft;
+}
+
+bool ErrorLog::add(const MemoryError& error) {
+  ++errors_;
+  const std::uint64_t flipped = error.flipped();
+  flipped_ |= flipped;
+  for (std::uint64_t rest = flipped; rest != 0; rest &= rest - 1) {
+    ++by_bit_[static_cast<std::size_t>(std::countr_zero(rest))];
+  }
+  if (error.data == Background::Kind::address && std::has_single_bit(flipped) &&
+      flipped >= line_bytes) {
+    ++foreign_addresses_;
+    address_lines_ |= flipped;
+  }
+  const auto known = words_.find(error.offset);
+  if (known == words_.end() && words_.size() >= most_words) return false;
+  BadWord& word = known != words_.end() ? known->second : words_[error.offset];
+  if (word.errors == 0) word.first = error;
+  if (word.passes == 0 || word.last_pass != error.pass) ++word.passes;
+  word.last_pass = error.pass;
+  ++word.errors;
+  word.flipped |= flipped;
+  return true;
+}
+
+std::string ErrorLog::word_count() const {
+  return words_.size() < most_words ? std::to_string(words_.size())
+                                    : fmt::format("{} or more", most_words);
+}
+
+std::array<std::uint64_t, 8> ErrorLog::by_byte_lane() const {
+  std::array<std::uint64_t, 8> lanes{};
+  for (std::size_t bit = 0; bit < by_bit_.size(); ++bit) lanes[bit / 8] += by_bit_[bit];
+  return lanes;
+}
+
+std::map<std::uint64_t, std::uint64_t> ErrorLog::by_region() const {
+  std::map<std::uint64_t, std::uint64_t> regions;
+  for (const auto& [offset, word] : words_) regions[place_of(word) / region_bytes] += word.errors;
+  return regions;
+}
+
+std::string ErrorLog::likely_cause() const {
+  if (words_.empty()) return {};
+  // Words that hold the address of another word: two cells answer to one address.
+  if (foreign_addresses_ * 2 > errors_ && std::has_single_bit(address_lines_)) {
+    return fmt::format("an address line: addresses that differ in {} reach the same cell",
+                       bit_name(address_lines_));
+  }
+  if (words_.size() == 1) {
+    const BadWord& word = words_.begin()->second;
+    const std::string what = std::has_single_bit(word.flipped)
+                                 ? "one bit (" + bit_name(word.flipped) + ")"
+                                 : fmt::format("{} bits of one word", std::popcount(word.flipped));
+    switch (verdict_of(word)) {
+      case WordVerdict::hard:
+        return what + " that fails each time: stuck, or a cell that is worn out";
+      case WordVerdict::intermittent:
+        return what + " that fails now and then: a weak cell, or a margin that is too small";
+      case WordVerdict::disturbed:
+        return what + " that fails when its neighbours are written and never alone: coupling";
+      case WordVerdict::soft:
+        return what + " that failed once: a soft error";
+    }
+  }
+  if (std::has_single_bit(flipped_)) {
+    return fmt::format("one data line ({}) at {} addresses: a pin, a solder joint or a trace",
+                       bit_name(flipped_), word_count());
+  }
+  for (unsigned lane = 0; lane < 8; ++lane) {
+    if ((flipped_ & ~lane_mask(lane)) == 0) {
+      return fmt::format("one byte lane ({}) at {} addresses: a chip, its strobe or its traces",
+                         lane, word_count());
+    }
+  }
+  std::uint64_t first = UINT64_MAX;
+  std::uint64_t last = 0;
+  for (const auto& [offset, word] : words_) {
+    first = std::min(first, place_of(word));
+    last = std::max(last, place_of(word));
+  }
+  if (last - first < region_bytes) {
+    return fmt::format("one region of {} bytes: a row, a bank or a chip", last - first + 8);
+  }
+  return "all over: power, timing, temperature, or the memory controller";
+}
+
+std::vector<std::uint64_t> ErrorLog::bad_pages(std::size_t page_bytes) const {
+  std::vector<std::uint64_t> pages;
+  for (const auto& [offset, word] : words_) {
+    if (word.first.physical) pages.push_back(*word.first.physical / page_bytes * page_bytes);
+  }
+  std::sort(pages.begin(), pages.end());
+  pages.erase(std::unique(pages.begin(), pages.end()), pages.end());
+  return pages;
+}
+
+std::vector<std::string> ErrorLog::kernel_arguments(std::size_t page_bytes) const {
+  const std::vector<std::uint64_t> pages = bad_pages(page_bytes);
+  std::vector<std::string> arguments;
+  for (std::size_t i = 0; i < pages.size();) {
+    std::size_t end = i + 1;
+    while (end < pages.size() && pages[end] == pages[end - 1] + page_bytes) ++end;
+    // Every digit of the address: one that is lost masks another page.
+    arguments.push_back(fmt::format("memmap={}K${:#x}", (end - i) * page_bytes / 1024, pages[i]));
+    i = end;
+  }
+  return arguments;
+}
+
+}  // namespace assay::probes

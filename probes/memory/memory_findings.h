@@ -1,0 +1,33 @@
+// What a memory test found, as findings, measurements and events of the step.
+#pragma once
+
+#include <optional>
+
+#include "base/machine.h"
+#include "probes/framework/context.h"
+#include "probes/memory/edac.h"
+#include "probes/memory/error_log.h"
+
+namespace assay::probes {
+
+// One error, as it is seen.
+void record_error(reports::StepRecorder& recorder, const MemoryError& error);
+
+// At the end: the fault, its likely cause, the map of the errors, what keeps a kernel off the
+// pages.
+void report_errors(reports::StepRecorder& recorder, const ErrorLog& log, std::uint64_t bytes);
+
+// What the memory controller saw meanwhile. A corrected error is a finding although every read was
+// right.
+void report_edac(reports::StepRecorder& recorder, std::optional<EdacCounts> before,
+                 std::optional<EdacCounts> after);
+
+// The memory that the kernel sees, held against the profile's: a dead chip is not a failing test.
+Result<> report_size(reports::StepRecorder& recorder, const Machine& machine,
+                     const BoardProfile& board);
+
+// Asks the kernel to take pages out of use.
+void offline_pages(reports::StepRecorder& recorder, const Machine& machine,
+                   const std::vector<std::uint64_t>& pages);
+
+}  // namespace assay::probes

@@ -1,0 +1,33 @@
+// The parameters of memory.test: declared, checked and read.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "probes/framework/parameters.h"
+#include "probes/memory/memory_run.h"
+#include "probes/memory/ram.h"
+
+namespace assay::probes {
+
+struct MemoryOptions {
+  std::vector<Algorithm> tests;
+  MemoryRunOptions run;
+  std::uint64_t iterations = 1;  // UINT64_MAX: until the duration is over
+  std::int64_t duration_ns = 0;  // 0: as long as the iterations take
+  std::uint64_t minimum_bytes = 0;
+  bool fresh_frames = false;
+  bool offline_bad_pages = false;
+};
+
+std::vector<ParameterSpec> memory_parameters();
+
+// Errors: usage, `where` the parameter's name.
+Result<MemoryOptions> read_memory_options(const Parameters& parameters);
+
+// Bytes that the parameters ask for on this machine, whole pages. Errors: usage when they are more
+// than the machine can spare; unavailable.
+Result<std::uint64_t> memory_size(const Parameters& parameters, const Ram& ram);
+
+}  // namespace assay::probes

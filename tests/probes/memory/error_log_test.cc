@@ -1,0 +1,124 @@
+#include "probes/memory/error_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace assay::probes {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+MemoryError error(std::uint64_t offset, std::uint64_t flipped, std::uint64_t pass = 1) {
+  MemoryError e{.offset = offset, .address = 0x7000'0000 + offset, .pass = pass};
+  e.expected = 0x5555555555555555;
+  e.actual = e.expected ^ flipped;
+  return e;
+}
+
+TEST(ErrorLog, countsByBitLaneAndWord) {
+  ErrorLog log;
+  EXPECT_EQ(log.likely_cause(), "");
+  log.add(error(8, 0x101, 1));
+  log.add(error(8, 0x100, 2));
+  log.add(error(4096, std::uint64_t{1} << 63, 2));
+  log.add_uncounted(7);
+  EXPECT_EQ(log.errors(), 10U);
+  EXPECT_EQ(log.flipped(), 0x8000000000000101U);
+  EXPECT_EQ(log.word_count(), "2");
+  EXPECT_EQ(log.by_bit()[0], 1U);
+  EXPECT_EQ(log.by_bit()[8], 2U);
+  EXPECT_THAT(log.by_byte_lane(), ElementsAre(1, 2, 0, 0, 0, 0, 0, 1));
+  EXPECT_EQ(log.words().at(8).passes, 2U);
+  EXPECT_EQ(log.words().at(8).flipped, 0x101U);
+}
+
+TEST(ErrorLog, severalErrorsOfOnePassAreOnePass) {
+  ErrorLog log;
+  for (int i = 0; i < 5; ++i) log.add(error(8, 1, 3));
+  EXPECT_EQ(log.words().at(8).passes, 1U);
+  EXPECT_EQ(log.words().at(8).errors, 5U);
+}
+
+TEST(ErrorLog, theVerdictOfAWordFollowsItsRetest) {
+  const auto verdict = [](unsigned failed, std::uint64_t passes) {
+    return verdict_of(BadWord{.passes = passes, .retest = {.rounds = 16, .failed = failed}});
+  };
+  EXPECT_EQ(verdict(16, 1), WordVerdict::hard);
+  EXPECT_EQ(verdict(1, 1), WordVerdict::intermittent);
+  EXPECT_EQ(verdict(15, 9), WordVerdict::intermittent);
+  EXPECT_EQ(verdict(0, 2), WordVerdict::disturbed);
+  EXPECT_EQ(verdict(0, 1), WordVerdict::soft);
+  // Without a retest nothing is called hard.
+  EXPECT_EQ(verdict_of(BadWord{.passes = 1}), WordVerdict::soft);
+}
+
+TEST(ErrorLog, namesTheSimplestCauseThatExplainsAll) {
+  struct Case {
+    std::vector<MemoryError> errors;
+    const char* says;
+  };
+  const Case cases[] = {
+      {{error(8, 0x10)}, "one bit (bit 4) that failed once"},
+      {{error(8, 0x10, 1), error(8, 0x10, 2)}, "one bit (bit 4) that fails when its neighbours"},
+      {{error(8, 0x30)}, "2 bits of one word"},
+      {{error(0, 0x200), error(64 << 20, 0x200)}, "one data line (bit 9) at 2 addresses"},
+      {{error(0, 0x200), error(64 << 20, 0x8000)}, "one byte lane (1) at 2 addresses"},
+      {{error(0, 0x1), error(512, 0x8000)}, "one region of 520 bytes"},
+      {{error(0, 0x1), error(64 << 20, 0x8000)}, "all over"},
+  };
+  for (const Case& c : cases) {
+    ErrorLog log;
+    for (const MemoryError& e : c.errors) log.add(e);
+    EXPECT_THAT(log.likely_cause(), HasSubstr(c.says));
+  }
+}
+
+TEST(ErrorLog, wordsThatHoldTheAddressOfOthersMeanAnAddressLine) {
+  ErrorLog log;
+  for (std::uint64_t offset = 0; offset < 4096; offset += 8) {
+    MemoryError e = error(offset, 0);
+    e.data = Background::Kind::address;
+    e.expected = e.address;
+    e.actual = e.address ^ (1 << 20);
+    log.add(e);
+  }
+  EXPECT_THAT(log.likely_cause(), HasSubstr("an address line: addresses that differ in bit 20"));
+  // The same bit in other data is a data line.
+  ErrorLog other;
+  other.add(error(0, 1 << 20));
+  other.add(error(8, 1 << 20));
+  EXPECT_THAT(other.likely_cause(), HasSubstr("one data line (bit 20)"));
+}
+
+TEST(ErrorLog, keepsTheKernelOffWholePagesWithEveryDigit) {
+  ErrorLog log;
+  std::uint64_t offset = 0;
+  for (const std::uint64_t physical :
+       {std::uint64_t{0x84e190008}, std::uint64_t{0x84e190ff8}, std::uint64_t{0x84e191000},
+        std::uint64_t{0x84e193010}, std::uint64_t{0x1000}}) {
+    MemoryError e = error(offset += 8, 1);
+    e.physical = physical;
+    log.add(e);
+  }
+  EXPECT_THAT(log.kernel_arguments(4096),
+              ElementsAre("memmap=4K$0x1000", "memmap=8K$0x84e190000", "memmap=4K$0x84e193000"));
+  EXPECT_THAT(log.kernel_arguments(65536), ElementsAre("memmap=64K$0x0", "memmap=64K$0x84e190000"));
+  EXPECT_EQ(log.bad_pages(4096).size(), 4U);
+  // Without physical addresses there is nothing to say, and frame 0 is not said.
+  ErrorLog unknown;
+  unknown.add(error(8, 1));
+  EXPECT_TRUE(unknown.kernel_arguments(4096).empty());
+}
+
+TEST(ErrorLog, aStormIsKeptWithinBounds) {
+  ErrorLog log;
+  for (std::uint64_t i = 0; i < 5000; ++i) log.add(error(i * 8, 1));
+  EXPECT_EQ(log.words().size(), ErrorLog::most_words);
+  EXPECT_EQ(log.errors(), 5000U);
+  EXPECT_EQ(log.by_bit()[0], 5000U);
+  EXPECT_EQ(log.word_count(), "1000 or more");
+}
+
+}  // namespace
+}  // namespace assay::probes
