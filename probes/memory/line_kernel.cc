@@ -19,6 +19,7 @@ namespace assay::probes::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 // No wider than a line, whatever the processor has.
 using D = hn::CappedTag<std::uint64_t, words_per_line>;
+constexpr std::size_t vectors_per_line = words_per_line / hn::MaxLanes(D());
 
 // Real memory by lines. Where all operations of an element have the same kind of data, which is
 // nearly always, the kernel is made for that kind.
@@ -61,16 +62,20 @@ class Lines {
     const std::uint64_t* HWY_RESTRICT table = Table(as, op);
     const auto scalar = Scalar(as, op);
     // The value is read once: an error that is gone on a second read is still an error.
+    hn::Vec<D> value[vectors_per_line];
     auto different = hn::Zero(d);
-    alignas(line_bytes) std::uint64_t actual[words_per_line];
-    for (std::size_t w = 0; w < words_per_line; w += hn::Lanes(d)) {
-      auto value = hn::Load(d, from + w);
-      // Neither this load nor what it gave may be taken from what was stored just before.
-      asm volatile("" : : "r"(from) : "memory");
-      different = hn::Or(different, hn::Xor(value, Value(d, table + w, scalar)));
-      hn::Store(value, d, actual + w);
+    for (std::size_t v = 0; v < vectors_per_line; ++v) {
+      const std::size_t w = v * hn::Lanes(d);
+      value[v] = hn::Load(d, from + w);
+      different = hn::Or(different, hn::Xor(value[v], Value(d, table + w, scalar)));
     }
-    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Eq(different, hn::Zero(d))))) Note(line, as, op, actual);
+    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Eq(different, hn::Zero(d))))) {
+      alignas(line_bytes) std::uint64_t actual[words_per_line];
+      for (std::size_t v = 0; v < vectors_per_line; ++v) {
+        hn::Store(value[v], d, actual + v * hn::Lanes(d));
+      }
+      Note(line, as, op, actual);
+    }
   }
 
   HWY_INLINE void Flush(std::size_t first, std::size_t last) {
@@ -92,8 +97,12 @@ class Lines {
       return hn::Set(D(), op.data->scalar(line));
     }
   }
+  // A pointer whose origin the compiler does not know: it may neither take a value that is to be
+  // read from what was stored before it, nor leave out a store because another one follows.
   HWY_INLINE std::uint64_t* Words(std::size_t line) const {
-    return reinterpret_cast<std::uint64_t*>(region_ + line * line_bytes);
+    std::byte* at = region_ + line * line_bytes;
+    asm volatile("" : "+r"(at));
+    return reinterpret_cast<std::uint64_t*>(at);
   }
   HWY_INLINE static const std::uint64_t* Table(std::size_t line, const LineOperation& op) {
     return op.data->tables[kData == Data::any ? op.data->table_of(line) : 0];
