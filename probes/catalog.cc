@@ -6,6 +6,7 @@
 #include "probes/firmware/firmware_query.h"
 #include "probes/fragmentation/fragmentation.h"
 #include "probes/memory/memory_test.h"
+#include "probes/memory/row_hammer.h"
 #include "probes/pcie/pcie_link.h"
 #include "probes/thermal/thermal.h"
 #include "probes/workload/workload_generate.h"
@@ -14,9 +15,9 @@ namespace assay::probes {
 
 std::span<const Probe> catalog() {
   static const std::vector<Probe> probes = {
-      firmware_query_probe(), memory_test_probe(),       pcie_link_probe(),
-      pcie_aer_probe(),       thermal_read_probe(),      thermal_sample_probe(),
-      fragmentation_probe(),  workload_generate_probe(),
+      firmware_query_probe(), memory_test_probe(),   row_hammer_probe(),
+      pcie_link_probe(),      pcie_aer_probe(),      thermal_read_probe(),
+      thermal_sample_probe(), fragmentation_probe(), workload_generate_probe(),
   };
   return probes;
 }

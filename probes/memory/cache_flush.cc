@@ -12,7 +12,9 @@ namespace {
 
 #if defined(__x86_64__)
 
-constexpr std::size_t line = 64;
+std::size_t flush_step() {
+  return 64;
+}
 
 // CLFLUSHOPT is not ordered with itself, which makes it several times faster than CLFLUSH (Intel
 // SDM vol. 2, CPUID.7.0:EBX[23]).
@@ -28,43 +30,61 @@ bool has_clflushopt() {
 
 // CTR_EL0.DminLine: log2 of the words of the smallest data cache line (Arm ARM, D19.2.34). The
 // least over the cores is what the kernel lets a process see.
-std::size_t smallest_line() {
+std::size_t flush_step() {
   std::uint64_t ctr = 0;
-  asm volatile("mrs %0, ctr_el0" : "=r"(ctr));
+  asm("mrs %0, ctr_el0" : "=r"(ctr));
   return std::size_t{4} << ((ctr >> 16) & 0xF);
 }
 
 #endif
 
-}  // namespace
-
-void flush_from_caches(const std::byte* data, std::size_t bytes) {
 #if defined(__x86_64__)
+void flush_line(const std::byte* at) {
   static const bool optimized = has_clflushopt();
-  // Streaming stores first: they are in no cache and not yet in memory.
-  _mm_mfence();
-  for (std::size_t i = 0; i < bytes; i += line) {
-    if (optimized) {
-      asm volatile(
-          "clflushopt %0"
-          : "+m"(*const_cast<volatile char*>(reinterpret_cast<const volatile char*>(data + i))));
-    } else {
-      _mm_clflush(data + i);
-    }
+  if (optimized) {
+    asm volatile("clflushopt %0"
+                 : "+m"(*const_cast<volatile char*>(reinterpret_cast<const volatile char*>(at))));
+  } else {
+    _mm_clflush(at);
   }
+}
+void fence() {
   _mm_mfence();
+}
 #elif defined(__aarch64__)
-  static const std::size_t line = smallest_line();
-  const auto begin = reinterpret_cast<std::uintptr_t>(data) / line * line;
-  const auto end = reinterpret_cast<std::uintptr_t>(data) + bytes;
+void flush_line(const std::byte* at) {
   // To the point of coherency, where DRAM is; "cvau" would only reach the point of unification.
-  for (std::uintptr_t at = begin; at < end; at += line) {
-    asm volatile("dc civac, %0" : : "r"(at) : "memory");
-  }
+  asm volatile("dc civac, %0" : : "r"(at) : "memory");
+}
+void fence() {
   asm volatile("dsb sy" : : : "memory");
+}
 #else
 #error "no way to flush caches is known for this processor"
 #endif
+
+}  // namespace
+
+void flush_from_caches(const std::byte* data, std::size_t bytes) {
+  // Streaming stores first: they are in no cache and not yet in memory.
+  fence();
+  const std::size_t step = flush_step();
+  const auto begin = reinterpret_cast<std::uintptr_t>(data) / step * step;
+  const auto end = reinterpret_cast<std::uintptr_t>(data) + bytes;
+  for (std::uintptr_t at = begin; at < end; at += step) {
+    flush_line(reinterpret_cast<const std::byte*>(at));
+  }
+  fence();
+}
+
+void read_in_turn(const std::byte* a, const std::byte* b, int turns) {
+  for (int i = 0; i < turns; ++i) {
+    (void)*static_cast<const volatile std::byte*>(a);
+    (void)*static_cast<const volatile std::byte*>(b);
+    flush_line(a);
+    flush_line(b);
+    fence();
+  }
 }
 
 }  // namespace assay::probes

@@ -45,6 +45,9 @@ class LineHook {
   virtual std::span<const std::size_t> lines(std::size_t lines_in_region) = 0;
   virtual void written(std::byte* region, std::size_t line) = 0;
   virtual void about_to_read(std::byte* region, std::size_t line) = 0;
+  // Two lines are read in turn, that often. Returns the nanoseconds of a turn; 0 when it simulates
+  // no rows, and the memory itself is to be read.
+  virtual double read_in_turn(std::byte*, std::size_t, std::size_t, std::uint64_t) { return 0; }
 };
 
 struct LinePass {

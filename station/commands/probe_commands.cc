@@ -43,6 +43,13 @@ std::vector<ProbeCommand> probe_commands() {
        {{"tests", "--tests,--pattern,-p"}, {"iterations", "--iter,-i"}},
        {{"tests", "march-c-,random,address"}, {"size", "available"}},
        {no_errors}},
+      {"rowhammer",
+       "memory.row_hammer",
+       "  sudo assay rowhammer --size 1G --pairs 64\n"
+       "Bits of other processes may flip: not on a machine whose data matter.",
+       {},
+       {{"size", "256M"}},
+       {{"flips", {reports::make_validator(reports::Comparison::equal, std::int64_t{0}, "1")}}}},
       {"pcie", "pcie.link", "  assay pcie --json", {}, {}, {}},
       {"thermal", "thermal.read", "  assay thermal", {}, {}, {}},
       {"frag", "memory.fragmentation", "  assay frag", {}, {}, {}},

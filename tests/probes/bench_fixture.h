@@ -21,8 +21,10 @@ class FaultyRam final : public probes::Ram, private probes::LineHook {
   std::vector<std::size_t> at;  // sorted
   AtLine on_write;
   AtLine on_read;
+  // Nanoseconds of a turn between two lines.
+  std::function<double(std::byte*, std::size_t, std::size_t, std::uint64_t)> on_turns;
 
-  probes::LineHook* hook() override { return at.empty() ? nullptr : this; }
+  probes::LineHook* hook() override { return at.empty() && !on_turns ? nullptr : this; }
 
  private:
   std::span<const std::size_t> lines(std::size_t) override { return at; }
@@ -31,6 +33,10 @@ class FaultyRam final : public probes::Ram, private probes::LineHook {
   }
   void about_to_read(std::byte* region, std::size_t line) override {
     if (on_read) on_read(region, line);
+  }
+  double read_in_turn(std::byte* region, std::size_t a, std::size_t b,
+                      std::uint64_t turns) override {
+    return on_turns ? on_turns(region, a, b, turns) : 0;
   }
 };
 
