@@ -39,9 +39,8 @@ struct MemoryRun::Pass {
   bool block_move = false;
   std::vector<LineOperation> operations;  // id: index into sources
   std::vector<Source> sources;
-  std::string text;
-
-  std::size_t test() const { return sources.back().test; }
+  std::string element;  // "⇑(r0,w1)"
+  std::string text;     // "march-c- ⇑(r0,w1)"
 };
 
 MemoryRun::MemoryRun(std::span<std::byte> region, std::span<const Algorithm> tests,
@@ -70,7 +69,7 @@ void MemoryRun::plan() {
     figures_.push_back({test.name, 0, 0});
     for (const Background& background : test.data) data_[t].emplace_back(background, base);
     if (test.block_move) {
-      Pass pass{.block_move = true, .text = "blocks copied and compared"};
+      Pass pass{.block_move = true, .element = "blocks", .text = test.name};
       pass.operations = {{false, Select::all, 0, data_[t].data()}};
       pass.sources = {{t, 0, 0}};
       passes_.push_back(std::move(pass));
@@ -80,7 +79,8 @@ void MemoryRun::plan() {
       Pass pass{.order = element.order,
                 .flush = options_.flush,
                 .hold = element.hold,
-                .text = element_text(test, e)};
+                .element = element_text(test, e)};
+      pass.text = test.name + " " + pass.element;
       if (pass.flush == Flush::automatic) {
         pass.flush = reads_own_writes(element) ? Flush::batch : Flush::none;
       }
@@ -106,7 +106,10 @@ void MemoryRun::plan() {
     pass->operations.push_back(writing.operations[0]);
     pass->operations.back().id = 1;
     pass->sources.push_back(writing.sources[0]);
-    pass->text = verifying.text + " with " + writing.text;
+    pass->element = verifying.element + " with " + writing.element;
+    pass->text =
+        verifying.text + " with " +
+        (verifying.sources[0].test == writing.sources[0].test ? writing.element : writing.text);
     return pass;
   };
   std::vector<Pass> separate = std::move(passes_);
@@ -219,7 +222,7 @@ bool MemoryRun::run_elements(const Pass& pass) {
       in_pieces(grain, pass.order, [&](unsigned worker, std::size_t first, std::size_t last) {
         run_lines(region_.data(), first, last, line_pass, hooked_, hook_, found[worker]);
         const std::uint64_t now = moved += (last - first) * line_bytes * pass.operations.size();
-        if (on_progress) on_progress(now, tests_[pass.test()].name + " " + pass.text);
+        if (on_progress) on_progress(now, pass.text);
       });
   bytes_moved_ = moved;
   held_ =
@@ -244,7 +247,7 @@ bool MemoryRun::move_blocks(const Pass& pass) {
                        const std::size_t half = (last - first) / 2;
                        if (half > 0) work(worker, first, half);
                        const std::uint64_t now = moved += (last - first) * bytes_per_line;
-                       if (on_progress) on_progress(now, tests_[pass.test()].name);
+                       if (on_progress) on_progress(now, pass.text);
                      });
   };
   const auto copy = [&](std::size_t from, std::size_t to, std::size_t count) {
@@ -293,7 +296,7 @@ void MemoryRun::hand_over(const Pass& pass, std::vector<Mismatches>& found) {
                         .actual = m.actual,
                         .again = m.again,
                         .test = test.name,
-                        .element = pass.text,
+                        .element = pass.element,
                         .operation = source.operation,
                         .data = pass.operations[m.operation].data->kind,
                         .iteration = iteration_,

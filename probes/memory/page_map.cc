@@ -99,17 +99,22 @@ void FrameCoverage::add(std::span<const std::uint64_t> frames) {
 Result<std::uint64_t> present_frames(const Machine& machine) {
   const auto text = machine.read("/proc/zoneinfo", 4 << 20);
   if (!text) return std::unexpected(text.error());
+  return parse_present_frames(*text);
+}
+
+Result<std::uint64_t> parse_present_frames(std::string_view text) {
   std::uint64_t total = 0;
   constexpr std::string_view key = "\n        present ";
-  for (std::size_t at = text->find(key); at != std::string::npos; at = text->find(key, at + 1)) {
-    const char* end = text->data() + text->size();
-    const char* number = text->data() + at + key.size();
+  for (std::size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
+    const char* end = text.data() + text.size();
+    const char* number = text.data() + at + key.size();
     while (number < end && *number == ' ') ++number;
     std::uint64_t frames = 0;
     if (std::from_chars(number, end, frames).ec != std::errc{} || frames > most_frames) {
       return fail(ErrorKind::protocol, "a zone's \"present\" is no number", "/proc/zoneinfo");
     }
     total += frames;
+    if (total > most_frames) return fail(ErrorKind::protocol, "too many frames", "/proc/zoneinfo");
   }
   if (total == 0) return fail(ErrorKind::protocol, "has no \"present\" line", "/proc/zoneinfo");
   return total;

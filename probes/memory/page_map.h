@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -51,5 +52,7 @@ class FrameCoverage {
 // Frames that the machine has (/proc/zoneinfo, "present" of all zones): what can be tested and what
 // the kernel keeps for itself.
 Result<std::uint64_t> present_frames(const Machine& machine);
+// The same from the file's text.
+Result<std::uint64_t> parse_present_frames(std::string_view zoneinfo);
 
 }  // namespace assay::probes

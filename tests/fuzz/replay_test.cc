@@ -12,8 +12,8 @@
 extern "C" {
 using Target = int(const std::uint8_t* data, std::size_t size);
 Target fuzz_at_parser, fuzz_at_server, fuzz_board_profile, fuzz_buddyinfo, fuzz_config_space,
-    fuzz_journal_fold, fuzz_journal_line, fuzz_kmsg_record, fuzz_semver, fuzz_test_plan, fuzz_units,
-    fuzz_virtual_spec;
+    fuzz_journal_fold, fuzz_journal_line, fuzz_kmsg_record, fuzz_memory_test_name, fuzz_semver,
+    fuzz_test_plan, fuzz_units, fuzz_virtual_spec, fuzz_zoneinfo;
 }
 
 namespace assay {
@@ -71,9 +71,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Named{"config_space", fuzz_config_space},
                     Named{"journal_fold", fuzz_journal_fold},
                     Named{"journal_line", fuzz_journal_line},
-                    Named{"kmsg_record", fuzz_kmsg_record}, Named{"semver", fuzz_semver},
+                    Named{"kmsg_record", fuzz_kmsg_record},
+                    Named{"memory_test_name", fuzz_memory_test_name}, Named{"semver", fuzz_semver},
                     Named{"test_plan", fuzz_test_plan}, Named{"units", fuzz_units},
-                    Named{"virtual_spec", fuzz_virtual_spec}),
+                    Named{"virtual_spec", fuzz_virtual_spec}, Named{"zoneinfo", fuzz_zoneinfo}),
     [](const auto& named) { return std::string(named.param.name); });
 
 }  // namespace
