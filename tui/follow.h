@@ -21,6 +21,8 @@ struct FollowOptions {
   std::function<void()> on_interrupt;
   // Whether the journal is complete. Empty: when no process writes it any more.
   std::function<bool()> writer_done;
+  // Readable from when writer_done() is true on, or -1: the end is then seen at once.
+  int done_fd = -1;
   // Dashboard: the verdict stays on the screen until q or Enter.
   bool stay_at_end = false;
 };

@@ -68,8 +68,11 @@ class Dashboard {
   }
 
   void wait() {
-    std::array<pollfd, 2> waiting = {{{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
-                                      {.fd = options_.signal_fd, .events = POLLIN, .revents = 0}}};
+    // The end is news once.
+    const int done_fd = follower_.writer_done() ? -1 : options_.done_fd;
+    std::array<pollfd, 3> waiting = {{{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
+                                      {.fd = options_.signal_fd, .events = POLLIN, .revents = 0},
+                                      {.fd = done_fd, .events = POLLIN, .revents = 0}}};
     if (::poll(waiting.data(), waiting.size(), frame_ms) <= 0) return;
     if (hung_up(waiting[0])) {
       if (!follower_.writer_done()) follower_.interrupt();

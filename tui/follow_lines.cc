@@ -24,9 +24,10 @@ Result<FollowResult> follow_with_lines(const FollowOptions& options, std::FILE* 
     }
     if (follower->writer_done()) return follower->result();
 
-    pollfd waiting{.fd = options.signal_fd, .events = POLLIN, .revents = 0};
-    if (::poll(&waiting, 1, frame_ms) > 0 && read_signals(options.signal_fd).interrupt &&
-        follower->interrupt()) {
+    pollfd waiting[] = {{.fd = options.signal_fd, .events = POLLIN, .revents = 0},
+                        {.fd = options.done_fd, .events = POLLIN, .revents = 0}};
+    if (::poll(waiting, 2, frame_ms) > 0 && waiting[0].revents != 0 &&
+        read_signals(options.signal_fd).interrupt && follower->interrupt()) {
       return follower->result();
     }
   }

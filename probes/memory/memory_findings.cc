@@ -75,12 +75,12 @@ void report_errors(reports::StepRecorder& recorder, const ErrorLog& log, std::ui
     if (word.first.physical) one["physical"] = hex(*word.first.physical);
     words.push_back(std::move(one));
   }
-  recorder.extension("assay.memory.errors", {{"errors", log.errors()},
-                                             {"likely", log.likely_cause()},
-                                             {"by_bit", log.by_bit()},
-                                             {"by_byte_lane", log.by_byte_lane()},
-                                             {"by_region_mib", std::move(regions)},
-                                             {"words", std::move(words)}});
+  recorder.detail("errors", {{"errors", log.errors()},
+                             {"likely", log.likely_cause()},
+                             {"by_bit", log.by_bit()},
+                             {"by_byte_lane", log.by_byte_lane()},
+                             {"by_region_mib", std::move(regions)},
+                             {"words", std::move(words)}});
 
   reports::Finding finding{
       .code = "MEM_CORRUPTION_ERR",

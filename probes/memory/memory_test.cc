@@ -226,7 +226,7 @@ class MemoryTest {
                        {"bytes_moved", f.bytes_moved},
                        {"seconds", static_cast<double>(f.elapsed_ns) / 1e9}});
     }
-    recorder_.extension("assay.memory.tests", {{"tests", std::move(tests)}});
+    recorder_.detail("tests", std::move(tests));
     recorder_.measure("iterations", static_cast<std::int64_t>(iterations_done_), "1");
     if (elapsed <= 0 || moved == 0) return;
     const double rate = static_cast<double>(moved) / static_cast<double>(elapsed);

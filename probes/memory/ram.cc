@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <optional>
+#include <sstream>
 
 #include "base/units.h"
 
@@ -41,6 +42,42 @@ std::optional<std::uint64_t> meminfo_field(const std::string& text, std::string_
   return kib << 10;
 }
 
+// What one control group still allows.
+std::uint64_t allowed_by(const Machine& machine, const std::string& limit_file,
+                         const std::string& used_file) {
+  const auto limit = machine.read_integer(limit_file);
+  const auto used = machine.read_integer(used_file);
+  if (!limit || !used) return UINT64_MAX;
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(*limit - *used, 0));
+}
+
+// What the control groups of this process, and those around them, still allow (kernel documentation
+// admin-guide/cgroup-v2, and cgroup-v1/memory). In a container its own group is often the root.
+std::uint64_t allowed_by_cgroups(const Machine& machine) {
+  std::uint64_t allowed = UINT64_MAX;
+  std::istringstream lines(machine.read("/proc/self/cgroup", 1 << 16).value_or("") + "\n0::/\n");
+  for (std::string line; std::getline(lines, line);) {
+    // "0::/a/b" of version 2, "5:memory:/a/b" of version 1.
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
+    if (second == line.npos) continue;
+    const bool v1 = line.substr(first, second - first).find("memory") != line.npos;
+    std::string path = line.substr(second + 1);
+    while (true) {
+      while (path.ends_with('/')) path.pop_back();
+      const std::string folder = "/sys/fs/cgroup" + std::string(v1 ? "/memory" : "") + path;
+      allowed = std::min(
+          allowed, v1 ? allowed_by(machine, folder + "/memory.limit_in_bytes",
+                                   folder + "/memory.usage_in_bytes")
+                      : allowed_by(machine, folder + "/memory.max", folder + "/memory.current"));
+      const std::size_t slash = path.rfind('/');
+      if (slash == path.npos) break;
+      path.erase(slash);
+    }
+  }
+  return allowed;
+}
+
 }  // namespace
 
 Result<RamRegion> RamRegion::allocate(std::size_t bytes, WorkerPool& workers,
@@ -56,15 +93,15 @@ Result<RamRegion> RamRegion::allocate(std::size_t bytes, WorkerPool& workers,
   if (size >= big_page) (void)madvise(data, size, MADV_HUGEPAGE);
   // Pages are made present before any clock starts; a first touch costs 20 times a pass. In pieces,
   // so that a shortage is seen as an error and not by the OOM killer in one go.
-  std::atomic<std::size_t> next{0};
+  // Each worker takes the pages of its own part: the kernel gives them from the memory next to its
+  // processor.
   std::atomic<std::size_t> present{0};
   std::atomic<bool> refused{false};
   std::atomic<bool> given_up{false};
-  workers.run([&](unsigned) {
-    while (!refused && !given_up) {
-      const std::size_t at = next.fetch_add(piece_bytes);
-      if (at >= size) return;
-      const std::size_t length = std::min(piece_bytes, size - at);
+  workers.run([&](unsigned worker) {
+    const Share part = share_of(size, worker, workers.size(), big_page);
+    for (std::size_t at = part.first; at < part.last && !refused && !given_up; at += piece_bytes) {
+      const std::size_t length = std::min(piece_bytes, part.last - at);
       if (!populate(region.data_ + at, length)) refused = true;
       if (!keep_going(present += length)) given_up = true;
     }
@@ -97,13 +134,7 @@ Result<std::uint64_t> available_memory(const Machine& machine) {
     return fail(ErrorKind::protocol, "has no MemAvailable line", "/proc/meminfo");
   }
   std::uint64_t usable = *available;
-  // A container may be allowed less than the machine has (cgroup v2).
-  const auto limit = machine.read_integer("/sys/fs/cgroup/memory.max");
-  const auto used = machine.read_integer("/sys/fs/cgroup/memory.current");
-  if (limit && used) {
-    usable =
-        std::min(usable, static_cast<std::uint64_t>(std::max<std::int64_t>(*limit - *used, 0)));
-  }
+  usable = std::min(usable, allowed_by_cgroups(machine));
   const std::uint64_t reserve = std::max<std::uint64_t>(usable / 20, std::uint64_t{256} << 20);
   return usable > reserve ? usable - reserve : 0;
 }

@@ -77,6 +77,12 @@ Json step_json(const StepRecord& step) {
     errors.push_back(Json{{"symptom", e.symptom}, {"message", e.message}});
   }
   j["errors"] = std::move(errors);
+  if (!step.warnings.empty()) j["warnings"] = step.warnings;
+  if (!step.details.empty()) {
+    Json details = Json::object();
+    for (const auto& [name, content] : step.details) details[name] = Json(content);
+    j["details"] = std::move(details);
+  }
   return j;
 }
 

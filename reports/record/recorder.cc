@@ -175,6 +175,10 @@ void StepRecorder::extension(std::string name, nlohmann::json content) {
   emit(Extension{std::move(name), std::move(content)});
 }
 
+void StepRecorder::detail(std::string_view name, nlohmann::json content) {
+  extension("assay.detail", {{"name", name}, {"content", std::move(content)}});
+}
+
 void StepRecorder::headline(std::string_view text) {
   extension("assay.headline", {{"text", to_valid_utf8(text)}});
 }

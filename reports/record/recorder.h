@@ -96,6 +96,8 @@ class StepRecorder {
   void log(Severity severity, std::string message);
   void file(File file);
   void extension(std::string name, nlohmann::json content);
+  // What the report shall have of the step beside its measurements: under "details", by name.
+  void detail(std::string_view name, nlohmann::json content);
   // The result in a few characters, for the plan's list: "8 GT/s x4".
   void headline(std::string_view text);
   // Written at most 4 times a second. `total` 0: unknown.

@@ -198,7 +198,12 @@ void RunFold::apply_to_step(StepRecord& step, const Event& event) {
       step.errors.push_back(v);
       fold.add_log(event, Severity::error, v.symptom + ": " + v.message);
     }
-    void operator()(const Log& v) const { fold.add_log(event, v.severity, v.message); }
+    void operator()(const Log& v) const {
+      if (v.severity >= Severity::warning && step.warnings.size() < kept_warnings) {
+        step.warnings.push_back(v.message);
+      }
+      fold.add_log(event, v.severity, v.message);
+    }
     void operator()(const File&) const {}
     void operator()(const Extension& v) const { fold.apply_extension(step, v, event.wall_ns); }
     void operator()(const SchemaVersion&) const {}
@@ -226,6 +231,13 @@ void RunFold::apply_extension(StepRecord& step, const Extension& extension, std:
                      text_of(content, "text")};
   } else if (extension.name == "assay.headline") {
     step.headline = text_of(content, "text");
+  } else if (extension.name == "assay.detail") {
+    const auto detail = content.find("content");
+    const std::string name = text_of(content, "name");
+    if (detail != content.end() &&
+        (step.details.size() < kept_details || step.details.contains(name))) {
+      step.details[name] = *detail;
+    }
   } else if (extension.name == "assay.skip") {
     step.skip_reason = text_of(content, "reason");
   }

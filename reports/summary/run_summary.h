@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -71,7 +72,11 @@ struct StepRecord {
   std::vector<SeriesRecord> series;
   std::vector<FindingRecord> findings;
   std::vector<TestError> errors;
+  std::vector<std::string> warnings;               // the first kept_warnings
+  std::map<std::string, nlohmann::json> details;   // at most kept_details
 };
+inline constexpr std::size_t kept_warnings = 100;
+inline constexpr std::size_t kept_details = 32;
 
 struct LogRecord {
   std::int64_t wall_ns = 0;

@@ -65,6 +65,7 @@ Result<Executed> execute(const Session& session, const Plan& plan, const Execute
   follow.signal_fd = options.signal_fd;
   follow.on_interrupt = [&] { interrupt.cancel(); };
   follow.writer_done = [&] { return finished.load(); };
+  follow.done_fd = done_fd.get();
   follow.stay_at_end = true;
   Result<tui::FollowResult> followed = tui::FollowResult{};
   if (options.front_end == FrontEnd::quiet) {

@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 
+#include "probes/memory/page_map.h"
 #include "tests/probes/bench_fixture.h"
 
 namespace assay::probes {
@@ -274,6 +276,26 @@ TEST_F(MemoryTest, whatEccCorrectedIsAFinding) {
   EXPECT_EQ(corrected.number("ecc_corrected"), 2);
   EXPECT_NE(corrected.finding("MEM_ECC_CORRECTED"), nullptr);
   EXPECT_EQ(corrected.finding("MEM_ECC_UNCORRECTED"), nullptr);
+}
+
+TEST_F(MemoryTest, asksTheKernelToRetireBadPagesWhenToldTo) {
+  const std::string file = "/sys/devices/system/memory/soft_offline_page";
+  bench_.write(file, "");
+  bench_.ram.at = {5};
+  bench_.ram.on_write = [](std::byte* region, std::size_t line) { *word(region, line) |= 1; };
+  const Outcome untold = run();
+  EXPECT_EQ(bench_.root().content(file), "");
+  bench_.parameters.set("offline_bad_pages", true);
+  const Outcome told = run();
+  if (!PageMap::open()) {
+    EXPECT_TRUE(told.logged("no page to retire"));
+    return;
+  }
+  EXPECT_TRUE(told.logged("the kernel retired the page at 0x"));
+  EXPECT_THAT(bench_.root().content(file), testing::MatchesRegex("0x[0-9a-f]+000"));
+  EXPECT_THAT(corruption(told).remedy, Contains(HasSubstr("memmap=4K$0x")));
+  std::filesystem::remove(bench_.root() / file);
+  EXPECT_TRUE(run().logged("pages cannot be retired here"));
 }
 
 TEST_F(MemoryTest, saysWhatOneFixedPatternIsWorth) {

@@ -54,6 +54,26 @@ TEST_F(AvailableMemory, aContainerMayBeAllowedLess) {
   EXPECT_EQ(available(), 0U);
 }
 
+TEST_F(AvailableMemory, theTightestOfTheGroupsAroundUsCounts) {
+  meminfo(32 * mib, 20 * mib);
+  root_.write("proc/self/cgroup", "0::/system.slice/assay.service\n");
+  const auto limit = [&](const std::string& group, std::uint64_t bytes) {
+    root_.write("sys/fs/cgroup/" + group + "memory.max", std::to_string(bytes) + "\n");
+    root_.write("sys/fs/cgroup/" + group + "memory.current", "0\n");
+  };
+  limit("system.slice/assay.service/", 8 * gib);
+  EXPECT_EQ(available(), 8 * gib - 8 * gib / 20);
+  limit("system.slice/", 2 * gib);
+  EXPECT_EQ(available(), 2 * gib - 256 * mib);
+  limit("system.slice/", 16 * gib);
+  EXPECT_EQ(available(), 8 * gib - 8 * gib / 20);
+  // Version 1.
+  root_.write("proc/self/cgroup", "garbage\n:::\n7:cpu,memory:docker\n5:memory:/docker/1\n");
+  root_.write("sys/fs/cgroup/memory/docker/memory.limit_in_bytes", std::to_string(4 * gib));
+  root_.write("sys/fs/cgroup/memory/docker/memory.usage_in_bytes", "0");
+  EXPECT_EQ(available(), 4 * gib - 256 * mib);
+}
+
 TEST_F(AvailableMemory, isNeverGuessed) {
   EXPECT_FALSE(available());
   for (const char* content :
