@@ -72,8 +72,8 @@ struct StepRecord {
   std::vector<SeriesRecord> series;
   std::vector<FindingRecord> findings;
   std::vector<TestError> errors;
-  std::vector<std::string> warnings;               // the first kept_warnings
-  std::map<std::string, nlohmann::json> details;   // at most kept_details
+  std::vector<std::string> warnings;              // the first kept_warnings
+  std::map<std::string, nlohmann::json> details;  // at most kept_details
 };
 inline constexpr std::size_t kept_warnings = 100;
 inline constexpr std::size_t kept_details = 32;
