@@ -97,8 +97,8 @@ void MemoryRun::plan() {
     return tests_[pass.sources[0].test].elements[pass.sources[0].element];
   };
   const auto fused = [&](const Pass& verifying, const Pass& writing) -> std::unique_ptr<Pass> {
-    if (verifying.block_move || writing.block_move || !only(element_of(verifying), false) ||
-        !only(element_of(writing), true)) {
+    if (verifying.block_move || writing.block_move || verifying.sources.size() != 1 ||
+        !only(element_of(verifying), false) || !only(element_of(writing), true)) {
       return nullptr;
     }
     auto pass = std::make_unique<Pass>(verifying);

@@ -68,7 +68,7 @@ class MemoryTest {
     }
     if (run && whole) whole = leave(*run);
     tell_moved_pages();
-    if (options_.offline_bad_pages) {
+    if (options_.offline_bad_pages && log_.errors() > 0) {
       offline_pages(recorder_, context_.bench.machine, log_.bad_pages(PageMap::page_bytes()));
     }
     if (!whole) return fail(ErrorKind::cancelled, "stopped before the last iteration");

@@ -149,6 +149,24 @@ TEST_F(MemoryTest, anErrorThatComesOnceIsSoft) {
   EXPECT_THAT(corruption(outcome).message, HasSubstr("failed once: a soft error"));
 }
 
+TEST_F(MemoryTest, aBitThatFailsNowAndThenIsIntermittentAndKnowsTheHeat) {
+  int writes = 0;
+  bench_.ram.at = {9};
+  bench_.ram.on_write = [&](std::byte* region, std::size_t line) {
+    if (++writes % 3 == 0) *word(region, line, 1) ^= 0x2;
+  };
+  bench_.board.thermal = ThermalProfile{.zone = "thermal_zone0"};
+  bench_.write("/sys/class/thermal/thermal_zone0/temp", "71500\n");
+  iterations(6);
+  const Outcome outcome = run();
+  EXPECT_THAT(corruption(outcome).message, HasSubstr("one bit (bit 1) that fails now and then"));
+  EXPECT_THAT(corruption(outcome).evidence, Contains(HasSubstr("of 16 failed: intermittent")));
+  EXPECT_THAT(outcome.journal, HasSubstr("\"temperature_mc\":71500"));
+  EXPECT_THAT(outcome.journal, HasSubstr("\"processor\":"));
+  EXPECT_EQ(outcome.journal.find("\"physical\":\"0x") != std::string::npos,
+            PageMap::open().has_value());
+}
+
 TEST_F(MemoryTest, anErrorThatIsGoneWhenReadAgainIsStillAnError) {
   int reads = 0;
   std::byte* flipped = nullptr;
