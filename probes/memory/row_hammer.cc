@@ -40,8 +40,9 @@ class RowHammer {
         runs_.push_back({i * page, page});
       }
     }
-    std::stable_sort(runs_.begin(), runs_.end(),
-                     [](const Run& a, const Run& b) { return a.bytes > b.bytes; });
+    std::sort(runs_.begin(), runs_.end(), [](const Run& one, const Run& other) {
+      return std::pair(other.bytes, one.offset) < std::pair(one.bytes, other.offset);
+    });
     return {};
   }
 

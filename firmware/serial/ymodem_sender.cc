@@ -1,0 +1,240 @@
+#include "firmware/serial/ymodem_sender.h"
+
+#include <fmt/core.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "firmware/device/checksum.h"
+
+namespace assay::firmware {
+namespace {
+
+constexpr std::uint8_t soh = 0x01;
+constexpr std::uint8_t stx = 0x02;
+constexpr std::uint8_t eot = 0x04;
+constexpr std::uint8_t ack = 0x06;
+constexpr std::uint8_t backspace = 0x08;
+constexpr std::uint8_t nak = 0x15;
+constexpr std::uint8_t can = 0x18;
+constexpr std::uint8_t padding = 0x1A;
+
+constexpr std::size_t short_block = 128;
+constexpr std::size_t long_block = 1024;
+constexpr std::int64_t cancel_interval_ns = 50 * ns_per_ms;
+// A 'C' with something right behind it is a letter of a boot message.
+constexpr std::int64_t invitation_quiet_ns = 30 * ns_per_ms;
+// lrzsz's receiver throws away what it was sent in the moment of its ACK and 'C' for the header.
+constexpr std::int64_t turnaround_ns = 30 * ns_per_ms;
+// It does so behind each ACK, some ten microseconds later: a block that is there by then is lost
+// and costs ten seconds. A fiftieth of a block's time at 921600 baud.
+constexpr std::int64_t behind_ack_ns = 200'000;
+// lrzsz waits a second of silence behind an EOT.
+constexpr std::int64_t end_timeout_ns = 4 * ns_per_s;
+constexpr std::int64_t write_timeout_ns = 20 * ns_per_s;
+
+bool is_name(const std::string& name) {
+  return !name.empty() && name.size() <= 100 && std::all_of(name.begin(), name.end(), [](char c) {
+    return c > ' ' && c <= '~' && c != '/';
+  });
+}
+
+class Sender {
+ public:
+  Sender(Transport& transport, const ModemOptions& options)
+      : transport_(transport), options_(options) {}
+
+  Result<> send(const std::string& name, std::span<const std::uint8_t> content) {
+    if (auto invited = wait_for_invitation(options_.start_timeout_ns); !invited) return invited;
+    if (options_.protocol == XyModem::ymodem) {
+      std::string header = name;
+      header += '\0';
+      header += fmt::format("{} 0 0", content.size());
+      if (auto sent = block(0, bytes_of(header), short_block, 0, true); !sent) return sent;
+      // It asks again for the data; its ACK may have been lost in it.
+      if (auto invited = wait_for_invitation(options_.answer_timeout_ns); !invited) return invited;
+      if (auto quiet = wait_quiet(turnaround_ns); !quiet) return quiet;
+    }
+    if (auto sent = data(content); !sent) return sent;
+    if (auto ended = end(); !ended) return ended;
+    if (options_.protocol != XyModem::ymodem) return {};
+    // The file is taken: its end was acknowledged. Some receivers do not ask for the end of the
+    // batch, and lrzsz's may throw its own last ACK away when it leaves.
+    if (!wait_for_invitation(3 * ns_per_s)) return {};
+    (void)block(0, {}, short_block, 0, true, {.tries = 2, .timeout_ns = ns_per_s});
+    return {};
+  }
+
+  void tell_cancelled() {
+    std::array<std::uint8_t, 16> bytes{};
+    std::fill_n(bytes.begin(), 8, can);
+    std::fill_n(bytes.begin() + 8, 8, backspace);
+    (void)transport_.write(bytes, monotonic_ns() + ns_per_s);
+  }
+
+ private:
+  static std::span<const std::uint8_t> bytes_of(const std::string& text) {
+    return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+  }
+
+  std::unexpected<Error> error(ErrorKind kind, std::string what) const {
+    return fail(kind, std::move(what), transport_.name());
+  }
+
+  Result<> write(std::span<const std::uint8_t> bytes) {
+    return transport_.write(bytes, monotonic_ns() + write_timeout_ns);
+  }
+
+  // One byte, in the slices that let a cancel through.
+  Result<std::uint8_t> read_byte(std::int64_t deadline_ns) {
+    for (;;) {
+      if (have_ > at_) return buffer_[at_++];
+      if (options_.cancel != nullptr && options_.cancel->cancelled()) {
+        return error(ErrorKind::cancelled, "the transfer was cancelled");
+      }
+      const std::int64_t slice = std::min(deadline_ns, monotonic_ns() + cancel_interval_ns);
+      const auto got = transport_.read(buffer_, slice);
+      if (got) {
+        at_ = 0;
+        have_ = *got;
+        continue;
+      }
+      if (got.error().kind != ErrorKind::timeout) return std::unexpected(got.error());
+      if (monotonic_ns() >= deadline_ns) return std::unexpected(got.error());
+    }
+  }
+
+  // Nothing for so long. What comes meanwhile is dropped.
+  Result<> wait_quiet(std::int64_t quiet_ns) {
+    for (;;) {
+      const auto byte = read_byte(monotonic_ns() + quiet_ns);
+      if (byte) continue;
+      if (byte.error().kind == ErrorKind::timeout) return {};
+      return std::unexpected(byte.error());
+    }
+  }
+
+  Result<> wait_for_invitation(std::int64_t timeout_ns) {
+    const std::int64_t deadline = monotonic_ns() + timeout_ns;
+    int cancels = 0;
+    bool asked = false;
+    for (;;) {
+      const auto byte = read_byte(asked ? monotonic_ns() + invitation_quiet_ns : deadline);
+      if (byte) {
+        cancels = *byte == can ? cancels + 1 : 0;
+        if (cancels >= 2) return given_up();
+        asked = *byte == 'C';
+        continue;
+      }
+      if (byte.error().kind != ErrorKind::timeout) return std::unexpected(byte.error());
+      if (asked) return {};
+      return error(ErrorKind::timeout, "the receiver did not ask for the file");
+    }
+  }
+
+  std::unexpected<Error> given_up() const {
+    return error(ErrorKind::protocol, "the receiver gave up the transfer");
+  }
+
+  enum class Answer { taken, repeat };
+
+  // 'C' means "again" for a block of data: that is how U-Boot says NAK. `timed_out` is an answer
+  // too: the block may not have come.
+  Result<Answer> wait_for_answer(std::int64_t timeout_ns, bool c_repeats) {
+    const std::int64_t deadline = monotonic_ns() + timeout_ns;
+    int cancels = 0;
+    for (;;) {
+      const auto byte = read_byte(deadline);
+      if (!byte) {
+        if (byte.error().kind == ErrorKind::timeout) return Answer::repeat;
+        return std::unexpected(byte.error());
+      }
+      cancels = *byte == can ? cancels + 1 : 0;
+      if (cancels >= 2) return given_up();
+      if (*byte == ack) return Answer::taken;
+      if (*byte == nak || (*byte == 'C' && c_repeats)) return Answer::repeat;
+    }
+  }
+
+  struct Patience {
+    int tries;
+    std::int64_t timeout_ns;
+  };
+  Result<> block(std::uint8_t number, std::span<const std::uint8_t> content, std::size_t size,
+                 std::uint8_t fill, bool is_header) {
+    return block(number, content, size, fill, is_header,
+                 {options_.tries, options_.answer_timeout_ns});
+  }
+  Result<> block(std::uint8_t number, std::span<const std::uint8_t> content, std::size_t size,
+                 std::uint8_t fill, bool is_header, const Patience& patience) {
+    std::vector<std::uint8_t> bytes = {size == short_block ? soh : stx, number,
+                                       static_cast<std::uint8_t>(~number)};
+    bytes.insert(bytes.end(), content.begin(), content.end());
+    bytes.resize(3 + size, fill);
+    const std::uint16_t crc = device::crc16_xmodem(bytes.data() + 3, size);
+    bytes.push_back(static_cast<std::uint8_t>(crc >> 8));
+    bytes.push_back(static_cast<std::uint8_t>(crc));
+    for (int attempt = 0; attempt < patience.tries; ++attempt) {
+      if (auto written = write(bytes); !written) return written;
+      const auto answer = wait_for_answer(patience.timeout_ns, !is_header);
+      if (!answer) return std::unexpected(answer.error());
+      if (*answer == Answer::taken) {
+        const timespec pause{0, behind_ack_ns};
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+        return {};
+      }
+    }
+    return error(ErrorKind::protocol,
+                 fmt::format("block {} was not taken in {} tries", number, patience.tries));
+  }
+
+  Result<> data(std::span<const std::uint8_t> content) {
+    std::uint8_t number = 1;
+    for (std::size_t at = 0; at < content.size();) {
+      const std::size_t left = content.size() - at;
+      // The end in short blocks, when they are less than a long one.
+      const std::size_t size = left > 4 * short_block ? long_block : short_block;
+      const auto part = content.subspan(at, std::min(size, left));
+      if (auto sent = block(number++, part, size, padding, false); !sent) return sent;
+      at += part.size();
+      if (options_.on_progress) options_.on_progress(at);
+    }
+    return {};
+  }
+
+  Result<> end() {
+    for (int attempt = 0; attempt < options_.tries; ++attempt) {
+      if (auto written = write(std::array{eot}); !written) return written;
+      const auto answer = wait_for_answer(end_timeout_ns, false);
+      if (!answer) return std::unexpected(answer.error());
+      if (*answer == Answer::taken) return {};
+    }
+    return error(ErrorKind::timeout, "the receiver did not take the end of the file");
+  }
+
+  Transport& transport_;
+  const ModemOptions& options_;
+  std::array<std::uint8_t, 256> buffer_{};
+  std::size_t at_ = 0;
+  std::size_t have_ = 0;
+};
+
+}  // namespace
+
+Result<> send_file(Transport& transport, const std::string& name,
+                   std::span<const std::uint8_t> content, const ModemOptions& options) {
+  if (!is_name(name)) {
+    return fail(ErrorKind::usage, "\"" + name.substr(0, 40) + "\" is no name for a transfer", {},
+                "1 to 100 printable characters without spaces and /");
+  }
+  if (content.size() > UINT32_MAX) return fail(ErrorKind::usage, "more than 4 GiB", name);
+  Sender sender(transport, options);
+  auto sent = sender.send(name, content);
+  // So that it does not wait for the rest.
+  if (!sent && sent.error().kind != ErrorKind::vanished) sender.tell_cancelled();
+  return sent;
+}
+
+}  // namespace assay::firmware
