@@ -32,19 +32,20 @@ void AtServer::receive(std::uint8_t byte) {
 void AtServer::answer_line() {
   if (length_ == 0) return;
   const Handler handler = overlong_ ? nullptr : handler_of_line();
+  const Command* const command = overlong_ ? nullptr : command_of_line();
   length_ = 0;
   overlong_ = false;
-  if (handler == nullptr) return send_line("ERROR", "");
-  (this->*handler)();
-  send_line("OK", "");
+  if (handler != nullptr) (this->*handler)();
+  const bool ok = handler != nullptr || (command != nullptr && command->run(more_.owner));
+  send_line(ok ? "OK" : "ERROR", "");
 }
 
 AtServer::Handler AtServer::handler_of_line() const {
-  struct Command {
+  struct Own {
     const char* name;
     Handler handler;
   };
-  static constexpr Command commands[] = {
+  static constexpr Own commands[] = {
       {"AT", &AtServer::attention},
       {"AT+NPUCFG?", &AtServer::report_version},
       {"ATNPUCFG?", &AtServer::report_version},
@@ -52,8 +53,15 @@ AtServer::Handler AtServer::handler_of_line() const {
       {"ATE0", &AtServer::echo_off},
       {"ATE1", &AtServer::echo_on},
   };
-  for (const Command& command : commands) {
+  for (const Own& command : commands) {
     if (line_is(command.name)) return command.handler;
+  }
+  return nullptr;
+}
+
+const Command* AtServer::command_of_line() const {
+  for (std::size_t i = 0; i < more_.count; ++i) {
+    if (line_is(more_.first[i].name)) return &more_.first[i];
   }
   return nullptr;
 }

@@ -6,6 +6,7 @@
 //   AT+NPUCFG?, ATNPUCFG?     FW_VER:<version>, OK   (some documents print it without the plus)
 //   AT+SN?                    SN:<serial>, OK
 //   ATE0, ATE1                OK; echo of received bytes off, on (on after boot, as V.250 has it)
+//   what the owner adds       its answer lines, then OK or ERROR
 //   anything else             ERROR; so does a line longer than max_line bytes
 #pragma once
 
@@ -26,16 +27,34 @@ struct Identity {
   const char* serial;
 };
 
+// A command of the owner's, in upper case: "AT+SLOTS?".
+struct Command {
+  const char* name;
+  // Sends its lines by send_line(); false: the final result is ERROR.
+  bool (*run)(void* owner);
+};
+struct Commands {
+  const Command* first = nullptr;
+  std::size_t count = 0;
+  void* owner = nullptr;
+};
+
 // Not thread-safe: one caller at a time, as an interrupt handler or a main loop is.
 class AtServer {
  public:
   static constexpr std::size_t max_line = 128;
 
-  AtServer(const Identity& identity, const Port& port) : identity_(identity), port_(port) {}
+  AtServer(const Identity& identity, const Port& port, const Commands& more = {})
+      : identity_(identity), port_(port), more_(more) {}
 
   // What the chip prints when it comes up; whoever listens must cope with it.
   void boot();
   void receive(std::uint8_t byte);
+
+  // A line of an answer, or of a message in between.
+  void send_line(const char* prefix, const char* value);
+  // What the version commands answer from now on.
+  void set_version(const char* version) { identity_.version = version; }
 
  private:
   using Handler = void (AtServer::*)();
@@ -44,8 +63,9 @@ class AtServer {
   // What answers the line; null when nothing does.
   Handler handler_of_line() const;
   bool line_is(const char* command) const;
+  // One of the owner's; null when none is.
+  const Command* command_of_line() const;
   void send_text(const char* text);
-  void send_line(const char* prefix, const char* value);
 
   void attention();
   void report_version();
@@ -55,6 +75,7 @@ class AtServer {
 
   Identity identity_;
   Port port_;
+  Commands more_;
   char line_[max_line];
   std::size_t length_ = 0;
   bool overlong_ = false;

@@ -10,6 +10,7 @@
 
 #include "firmware/device/checksum.h"
 #include "firmware/device/sha256.h"
+#include "tests/firmware/firmware_image.h"
 #include "tests/firmware/nor_flash.h"
 
 namespace assay::firmware::device {
@@ -25,22 +26,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 Bytes image(const std::string& version, std::uint32_t payload_bytes = 1001,
             const std::string& board = "m6", std::uint32_t counter = 1) {
-  Bytes payload(payload_bytes);
-  for (std::uint32_t i = 0; i < payload_bytes; ++i) {
-    payload[i] = static_cast<std::uint8_t>(i * 7 + version.back());
-  }
-  ImageHeader header;
-  std::strncpy(header.board, board.c_str(), image_board_bytes);
-  std::strncpy(header.version, version.c_str(), image_version_bytes);
-  header.payload_bytes = payload_bytes;
-  header.security_counter = counter;
-  Sha256 sha;
-  sha.update(payload.data(), payload.size());
-  sha.finish(header.sha256);
-  Bytes all(image_header_bytes);
-  write_image_header(header, all.data());
-  all.insert(all.end(), payload.begin(), payload.end());
-  return all;
+  return test::firmware_image(version, payload_bytes, board, counter);
 }
 
 UpdateError update(Slots& slots, const Bytes& bytes, std::size_t piece = 128) {

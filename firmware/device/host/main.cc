@@ -1,40 +1,61 @@
 // The reference firmware as a process of its own: killed, it is a board that lost power.
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <string>
 
-#include "firmware/device/at_server.h"
+#include "firmware/device/host/flash_file.h"
 #include "firmware/device/host/line.h"
 #include "firmware/device/host/options.h"
+#include "firmware/device/npu_firmware.h"
 
 namespace {
 
-using assay::firmware::device::AtServer;
+using assay::firmware::device::NpuFirmware;
 using assay::firmware::device::host::Line;
+
+struct Process {
+  Line* line;
+  bool reset = false;
+};
 
 void send(void* line, const std::uint8_t* bytes, std::size_t size) {
   static_cast<Line*>(line)->send(bytes, size);
 }
 
-void serve(AtServer* server, const Line& line) {
-  server->boot();
-  while (line.alive()) {
+std::uint32_t now_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint32_t>(now.tv_sec * 1000 + now.tv_nsec / 1'000'000);
+}
+
+// Until a reset: true; or the line's end: false.
+bool serve(NpuFirmware* firmware, Process* process) {
+  constexpr int tick_ms = 50;
+  firmware->boot();
+  while (process->line->alive()) {
     pollfd input{STDIN_FILENO, POLLIN, 0};
-    if (::poll(&input, 1, -1) < 0) {
-      if (errno == EINTR) continue;
-      return;
-    }
-    std::uint8_t bytes[256];
+    const int ready = ::poll(&input, 1, tick_ms);
+    if (ready < 0 && errno != EINTR) return false;
+    firmware->tick(now_ms());
+    if (ready <= 0) continue;
+    std::uint8_t bytes[2048];
     const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     // End of file for a pipe; EIO when the other side of a pseudo-terminal is closed.
-    if (count <= 0) return;
-    for (ssize_t i = 0; i < count; ++i) server->receive(bytes[i]);
+    if (count <= 0) return false;
+    for (ssize_t i = 0; i < count; ++i) {
+      firmware->receive(bytes[i], now_ms());
+      if (process->reset) return true;
+    }
   }
+  return false;
 }
 
 }  // namespace
@@ -55,8 +76,29 @@ int main(int argc, char** argv) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::signal(SIGPIPE, SIG_IGN);
 
+  host::FlashFile flash;
+  std::string path = options.flash;
+  if (path.empty()) path = "/proc/self/fd/" + std::to_string(::memfd_create("flash", MFD_CLOEXEC));
+  if (!flash.open(path, &error)) {
+    std::fprintf(stderr, "assay-npu-firmware: %s\n", error.c_str());
+    return 3;
+  }
   Line line(STDOUT_FILENO, options.line_fault);
-  AtServer server({options.version.c_str(), options.serial.c_str()}, {&send, &line});
-  serve(&server, line);
+  Process process{&line};
+  assay::firmware::device::BoardPort port{options.board.c_str(),
+                                          options.serial.c_str(),
+                                          options.version.c_str(),
+                                          {&send, &line},
+                                          flash.chip(),
+                                          host::FlashFile::layout,
+                                          &process,
+                                          // A room's temperature: this chip does not heat.
+                                          [](void*) { return std::int32_t{25'000}; },
+                                          [](void* p) { static_cast<Process*>(p)->reset = true; }};
+  for (bool again = true; again;) {
+    process.reset = false;
+    NpuFirmware firmware(port);
+    again = serve(&firmware, &process);
+  }
   return 0;
 }

@@ -26,23 +26,33 @@ bool set(std::string_view name, std::string_view value, Options* options, std::s
     }
     return true;
   }
+  if (name == "--flash") {
+    options->flash = value;
+    return true;
+  }
   if (!is_plain(value)) {
     *error = std::string(name) + " takes 1 to 64 printable ASCII characters without spaces";
     return false;
   }
-  (name == "--version" ? options->version : options->serial) = value;
+  (name == "--version" ? options->version
+   : name == "--board" ? options->board
+                       : options->serial) = value;
   return true;
 }
 
 }  // namespace
 
 const char* const usage_text =
-    "usage: assay-npu-firmware [--version V] [--serial S] [--line-fault silent|garbage]\n"
+    "usage: assay-npu-firmware [--version V] [--serial S] [--board B] [--flash FILE]\n"
+    "                          [--line-fault silent|garbage]\n"
     "\n"
     "The reference NPU firmware as a process: its UART is standard input and output.\n"
     "\n"
-    "  --version V        the version that AT+NPUCFG? reports (2.3.1)\n"
+    "  --version V        the version that AT+NPUCFG? reports while no slot holds an image "
+    "(2.3.1)\n"
     "  --serial S         the serial number that AT+SN? reports (M6-0000-000000)\n"
+    "  --board B          the board whose images are taken (m6-mini)\n"
+    "  --flash FILE       the flash chip; made when it is not there; without it updates are lost\n"
     "  --line-fault KIND  silent: nothing that is sent arrives; garbage: every byte sent is "
     "damaged\n"
     "  --help             this text\n"
@@ -56,7 +66,8 @@ bool parse_options(int argc, const char* const* argv, Options* options, std::str
       options->help = true;
       continue;
     }
-    if (name != "--version" && name != "--serial" && name != "--line-fault") {
+    if (name != "--version" && name != "--serial" && name != "--board" && name != "--flash" &&
+        name != "--line-fault") {
       *error = "unknown argument " + std::string(name);
       return false;
     }
