@@ -67,8 +67,8 @@ Result<FirmwareProcess> FirmwareProcess::start(const Options& options) {
   if (tcsetattr(slave.get(), TCSANOW, &settings) != 0)
     return fail_errno(errno, "cannot set up", name);
 
-  std::vector<std::string> arguments = {program_path(), "--version", options.version, "--serial",
-                                        options.serial};
+  std::vector<std::string> arguments = {program_path(),  "--board",  options.board, "--version",
+                                        options.version, "--serial", options.serial};
   if (!options.line_fault.empty()) {
     arguments.emplace_back("--line-fault");
     arguments.push_back(options.line_fault);

@@ -13,6 +13,7 @@ namespace assay::station {
 class FirmwareProcess {
  public:
   struct Options {
+    std::string board;  // whose images it takes
     std::string version;
     std::string serial;
     std::string line_fault;  // "", "silent", "garbage"

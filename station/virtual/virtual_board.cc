@@ -55,7 +55,7 @@ Result<std::unique_ptr<VirtualBoard>> VirtualBoard::start(const VirtualSpec& spe
                                                           const Faults& faults) {
   auto folder = BoardFolder::make();
   if (!folder) return std::unexpected(folder.error());
-  auto firmware = FirmwareProcess::start({firmware_version(spec, faults), spec.serial,
+  auto firmware = FirmwareProcess::start({profile.id, firmware_version(spec, faults), spec.serial,
                                           faults.contains(Fault::fw_silent)    ? "silent"
                                           : faults.contains(Fault::fw_garbage) ? "garbage"
                                                                                : ""});

@@ -51,7 +51,7 @@ const char* const usage_text =
     "  --version V        the version that AT+NPUCFG? reports while no slot holds an image "
     "(2.3.1)\n"
     "  --serial S         the serial number that AT+SN? reports (M6-0000-000000)\n"
-    "  --board B          the board whose images are taken (m6-mini)\n"
+    "  --board B          the board whose images are taken (reference)\n"
     "  --flash FILE       the flash chip; made when it is not there; without it updates are lost\n"
     "  --line-fault KIND  silent: nothing that is sent arrives; garbage: every byte sent is "
     "damaged\n"

@@ -10,7 +10,7 @@ namespace assay::firmware::device::host {
 struct Options {
   std::string version = "2.3.1";
   std::string serial = "M6-0000-000000";
-  std::string board = "m6-mini";
+  std::string board = "reference";
   std::string flash;  // the chip's file; empty: one that forgets
   LineFault line_fault = LineFault::none;
   bool help = false;
