@@ -32,11 +32,12 @@ void AtServer::receive(std::uint8_t byte) {
 void AtServer::answer_line() {
   if (length_ == 0) return;
   const Handler handler = overlong_ ? nullptr : handler_of_line();
-  const Command* const command = overlong_ ? nullptr : command_of_line();
+  const char* argument = "";
+  const Command* const command = overlong_ ? nullptr : command_of_line(&argument);
   length_ = 0;
   overlong_ = false;
   if (handler != nullptr) (this->*handler)();
-  const bool ok = handler != nullptr || (command != nullptr && command->run(more_.owner));
+  const bool ok = handler != nullptr || (command != nullptr && command->run(more_.owner, argument));
   send_line(ok ? "OK" : "ERROR", "");
 }
 
@@ -59,11 +60,26 @@ AtServer::Handler AtServer::handler_of_line() const {
   return nullptr;
 }
 
-const Command* AtServer::command_of_line() const {
+const Command* AtServer::command_of_line(const char** argument) {
   for (std::size_t i = 0; i < more_.count; ++i) {
     if (line_is(more_.first[i].name)) return &more_.first[i];
+    if (const char* behind = argument_behind(more_.first[i].name)) {
+      *argument = behind;
+      return &more_.first[i];
+    }
   }
   return nullptr;
+}
+
+const char* AtServer::argument_behind(const char* command) {
+  std::size_t i = 0;
+  while (command[i] != '\0') {
+    if (i == length_ || upper(line_[i]) != command[i]) return nullptr;
+    ++i;
+  }
+  if (i == 0 || command[i - 1] != '=') return nullptr;
+  line_[length_] = '\0';
+  return line_ + i;
 }
 
 bool AtServer::line_is(const char* command) const {

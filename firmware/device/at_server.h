@@ -27,11 +27,12 @@ struct Identity {
   const char* serial;
 };
 
-// A command of the owner's, in upper case: "AT+SLOTS?".
+// A command of the owner's, in upper case: "AT+SLOTS?", or "AT+IPR=" with whatever follows.
 struct Command {
   const char* name;
-  // Sends its lines by send_line(); false: the final result is ERROR.
-  bool (*run)(void* owner);
+  // Sends its lines by send_line(); false: the final result is ERROR. `argument` is what stands
+  // behind the "=", zero-terminated.
+  bool (*run)(void* owner, const char* argument);
 };
 struct Commands {
   const Command* first = nullptr;
@@ -63,8 +64,10 @@ class AtServer {
   // What answers the line; null when nothing does.
   Handler handler_of_line() const;
   bool line_is(const char* command) const;
+  // The same for "AT+IPR=" and a line that begins so: where the argument begins, else null.
+  const char* argument_behind(const char* command);
   // One of the owner's; null when none is.
-  const Command* command_of_line() const;
+  const Command* command_of_line(const char** argument);
   void send_text(const char* text);
 
   void attention();
@@ -76,7 +79,7 @@ class AtServer {
   Identity identity_;
   Port port_;
   Commands more_;
-  char line_[max_line];
+  char line_[max_line + 1];  // and a zero behind it
   std::size_t length_ = 0;
   bool overlong_ = false;
   bool echo_ = true;

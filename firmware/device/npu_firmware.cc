@@ -38,14 +38,19 @@ class Text {
 
 // Handlers are members; the server knows functions.
 const Command NpuFirmware::commands[] = {
-    {"AT+SLOTS?", [](void* f) { return static_cast<NpuFirmware*>(f)->say_slots(); }},
-    {"AT+STATUS?", [](void* f) { return static_cast<NpuFirmware*>(f)->say_status(); }},
-    {"AT+TEMP?", [](void* f) { return static_cast<NpuFirmware*>(f)->say_temperature(); }},
-    {"AT+UPDATE", [](void* f) { return static_cast<NpuFirmware*>(f)->begin_update(); }},
-    {"AT+UPDATE?", [](void* f) { return static_cast<NpuFirmware*>(f)->say_update(); }},
-    {"AT+CONFIRM", [](void* f) { return static_cast<NpuFirmware*>(f)->confirm(); }},
-    {"AT+BOOTLOG?", [](void* f) { return static_cast<NpuFirmware*>(f)->say_boot_log(); }},
-    {"AT+RESET", [](void* f) { return static_cast<NpuFirmware*>(f)->reset(); }},
+    {"AT+SLOTS?", [](void* f, const char*) { return static_cast<NpuFirmware*>(f)->say_slots(); }},
+    {"AT+STATUS?", [](void* f, const char*) { return static_cast<NpuFirmware*>(f)->say_status(); }},
+    {"AT+TEMP?",
+     [](void* f, const char*) { return static_cast<NpuFirmware*>(f)->say_temperature(); }},
+    {"AT+UPDATE",
+     [](void* f, const char*) { return static_cast<NpuFirmware*>(f)->begin_update(); }},
+    {"AT+UPDATE?", [](void* f, const char*) { return static_cast<NpuFirmware*>(f)->say_update(); }},
+    {"AT+CONFIRM", [](void* f, const char*) { return static_cast<NpuFirmware*>(f)->confirm(); }},
+    {"AT+BOOTLOG?",
+     [](void* f, const char*) { return static_cast<NpuFirmware*>(f)->say_boot_log(); }},
+    {"AT+IPR=",
+     [](void* f, const char* rate) { return static_cast<NpuFirmware*>(f)->set_rate(rate); }},
+    {"AT+RESET", [](void* f, const char*) { return static_cast<NpuFirmware*>(f)->reset(); }},
 };
 
 NpuFirmware::NpuFirmware(const BoardPort& port)
@@ -145,6 +150,18 @@ bool NpuFirmware::reset() {
   return true;
 }
 
+// V.250, 6.2.10. The rates that adapters have too.
+bool NpuFirmware::set_rate(const char* rate) {
+  if (port_.set_baud == nullptr) return false;
+  static constexpr std::uint32_t rates[] = {115200, 230400, 460800, 921600};
+  for (const std::uint32_t known : rates) {
+    if (!same_text(Text().add_number(static_cast<std::int32_t>(known)).get(), rate)) continue;
+    new_baud_ = known;
+    return true;
+  }
+  return false;
+}
+
 void NpuFirmware::receive(std::uint8_t byte, std::uint32_t now_ms) {
   if (receiving_) {
     receiver_.receive(byte, now_ms);
@@ -152,6 +169,10 @@ void NpuFirmware::receive(std::uint8_t byte, std::uint32_t now_ms) {
     return;
   }
   server_.receive(byte);
+  if (new_baud_ != 0) {
+    port_.set_baud(port_.context, new_baud_);
+    new_baud_ = 0;
+  }
   if (begin_receiving_) {
     begin_receiving_ = false;
     receiving_ = true;

@@ -9,6 +9,8 @@
 //   AT+UPDATE?   that line again, for who missed it; UPDATE:NONE before the first
 //   AT+CONFIRM   keeps the image that is on trial
 //   AT+BOOTLOG?  what the boot did
+//   AT+IPR=<baud>  OK at the old rate, then the new one, until the next boot: 115200, 230400,
+//                460800, 921600
 //   AT+RESET     OK, then a reset
 #pragma once
 
@@ -32,6 +34,8 @@ struct BoardPort {
   std::int32_t (*temperature_mc)(void* context);
   // Leaves, or notes that it shall be done behind receive().
   void (*reset)(void* context);
+  // The UART's rate from now on. Null: it has one only.
+  void (*set_baud)(void* context, std::uint32_t baud) = nullptr;
 };
 
 class NpuFirmware {
@@ -53,6 +57,7 @@ class NpuFirmware {
   bool say_update();
   bool confirm();
   bool say_boot_log();
+  bool set_rate(const char* rate);
   bool reset();
   void look_at_transfer();
 
@@ -64,6 +69,7 @@ class NpuFirmware {
   YmodemReceiver receiver_;
   bool receiving_ = false;
   bool begin_receiving_ = false;  // behind the OK
+  std::uint32_t new_baud_ = 0;    // behind the OK; 0: as it is
   UpdateError update_error_ = UpdateError::none;
   const char* last_update_ = "NONE";
   ImageHeader running_;

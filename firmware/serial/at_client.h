@@ -43,6 +43,8 @@ class AtClient {
   // The transport outlives the client.
   explicit AtClient(Transport& transport) : transport_(transport) {}
 
+  const std::string& port() const { return transport_.name(); }
+
   // Sends one command and returns its reply, be it OK or ERROR. ErrorKind::usage when `text` is not
   // 1..127 printable ASCII characters.
   Result<AtReply> command(std::string_view text, const AtOptions& options = {});

@@ -33,6 +33,7 @@ constexpr std::int64_t turnaround_ns = 30 * ns_per_ms;
 constexpr std::int64_t behind_ack_ns = 200'000;
 // lrzsz waits a second of silence behind an EOT.
 constexpr std::int64_t end_timeout_ns = 4 * ns_per_s;
+constexpr std::int64_t garbled_quiet_ns = ns_per_s;
 constexpr std::int64_t write_timeout_ns = 20 * ns_per_s;
 
 bool is_name(const std::string& name) {
@@ -143,7 +144,7 @@ class Sender {
   // 'C' means "again" for a block of data: that is how U-Boot says NAK. `timed_out` is an answer
   // too: the block may not have come.
   Result<Answer> wait_for_answer(std::int64_t timeout_ns, bool c_repeats) {
-    const std::int64_t deadline = monotonic_ns() + timeout_ns;
+    std::int64_t deadline = monotonic_ns() + timeout_ns;
     int cancels = 0;
     for (;;) {
       const auto byte = read_byte(deadline);
@@ -155,6 +156,8 @@ class Sender {
       if (cancels >= 2) return given_up();
       if (*byte == ack) return Answer::taken;
       if (*byte == nak || (*byte == 'C' && c_repeats)) return Answer::repeat;
+      // The answer was damaged, or a board that has booted meanwhile sends the block back.
+      deadline = std::min(deadline, monotonic_ns() + garbled_quiet_ns);
     }
   }
 

@@ -1,5 +1,6 @@
 #include "firmware/device/host/line.h"
 
+#include <termios.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,11 +9,12 @@ namespace assay::firmware::device::host {
 
 void Line::send(const std::uint8_t* bytes, std::size_t size) {
   if (fault_ == LineFault::silent) return;
+  const bool damages = fault_ == LineFault::garbage || rates_differ();
   while (size > 0 && alive_) {
     std::uint8_t damaged[64];
     const std::uint8_t* chunk = bytes;
     std::size_t chunk_size = size;
-    if (fault_ == LineFault::garbage) {
+    if (damages) {
       if (chunk_size > sizeof damaged) chunk_size = sizeof damaged;
       for (std::size_t i = 0; i < chunk_size; ++i) damaged[i] = damage(bytes[i]);
       chunk = damaged;
@@ -29,6 +31,27 @@ void Line::send(const std::uint8_t* bytes, std::size_t size) {
       }
     }
   }
+}
+
+void Line::hear(std::uint8_t* bytes, std::size_t size) {
+  if (!rates_differ()) return;
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = damage(bytes[i]);
+}
+
+bool Line::rates_differ() const {
+  struct Rate {
+    std::uint32_t baud;
+    speed_t code;
+  };
+  static constexpr Rate rates[] = {
+      {115200, B115200}, {230400, B230400}, {460800, B460800}, {921600, B921600}};
+  termios settings{};
+  // Both ends of a pseudo-terminal have the same settings; a pipe has none.
+  if (baud_ == 0 || ::tcgetattr(fd_, &settings) != 0) return false;
+  for (const Rate& rate : rates) {
+    if (rate.baud == baud_) return ::cfgetospeed(&settings) != rate.code;
+  }
+  return true;
 }
 
 // xorshift32 (Marsaglia 2003): small, and never 0 from a seed that is not.

@@ -9,6 +9,8 @@
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "firmware/device/host/flash_file.h"
 #include "firmware/device/host/line.h"
@@ -22,7 +24,9 @@ using assay::firmware::device::host::Line;
 
 struct Process {
   Line* line;
+  std::uint32_t boot_baud = 0;
   bool reset = false;
+  std::uint64_t bytes_to_cut = UINT64_MAX;
 };
 
 void send(void* line, const std::uint8_t* bytes, std::size_t size) {
@@ -35,8 +39,23 @@ std::uint32_t now_ms() {
   return static_cast<std::uint32_t>(now.tv_sec * 1000 + now.tv_nsec / 1'000'000);
 }
 
+// Everything but the chip's file is lost, as when the power fails: the process starts anew.
+[[noreturn]] void cut_power(char** argv) {
+  std::vector<char*> again;
+  for (char** argument = argv; *argument != nullptr; ++argument) {
+    if (std::string_view(*argument) == "--cut-power-at") {
+      ++argument;
+    } else {
+      again.push_back(*argument);
+    }
+  }
+  again.push_back(nullptr);
+  ::execv("/proc/self/exe", again.data());
+  ::_exit(3);
+}
+
 // Until a reset: true; or the line's end: false.
-bool serve(NpuFirmware* firmware, Process* process) {
+bool serve(NpuFirmware* firmware, Process* process, char** argv) {
   constexpr int tick_ms = 50;
   firmware->boot();
   while (process->line->alive()) {
@@ -50,7 +69,9 @@ bool serve(NpuFirmware* firmware, Process* process) {
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     // End of file for a pipe; EIO when the other side of a pseudo-terminal is closed.
     if (count <= 0) return false;
+    process->line->hear(bytes, static_cast<std::size_t>(count));
     for (ssize_t i = 0; i < count; ++i) {
+      if (--process->bytes_to_cut == 0) cut_power(argv);
       firmware->receive(bytes[i], now_ms());
       if (process->reset) return true;
     }
@@ -83,22 +104,26 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "assay-npu-firmware: %s\n", error.c_str());
     return 3;
   }
-  Line line(STDOUT_FILENO, options.line_fault);
-  Process process{&line};
-  assay::firmware::device::BoardPort port{options.board.c_str(),
-                                          options.serial.c_str(),
-                                          options.version.c_str(),
-                                          {&send, &line},
-                                          flash.chip(),
-                                          host::FlashFile::layout,
-                                          &process,
-                                          // A room's temperature: this chip does not heat.
-                                          [](void*) { return std::int32_t{25'000}; },
-                                          [](void* p) { static_cast<Process*>(p)->reset = true; }};
+  Line line(STDOUT_FILENO, options.line_fault, options.baud);
+  Process process{&line, options.baud};
+  if (options.cut_power_at != 0) process.bytes_to_cut = options.cut_power_at;
+  assay::firmware::device::BoardPort port{
+      options.board.c_str(),
+      options.serial.c_str(),
+      options.version.c_str(),
+      {&send, &line},
+      flash.chip(),
+      host::FlashFile::layout,
+      &process,
+      // A room's temperature: this chip does not heat.
+      [](void*) { return std::int32_t{25'000}; },
+      [](void* p) { static_cast<Process*>(p)->reset = true; },
+      [](void* p, std::uint32_t baud) { static_cast<Process*>(p)->line->set_baud(baud); }};
   for (bool again = true; again;) {
     process.reset = false;
+    line.set_baud(process.boot_baud);
     NpuFirmware firmware(port);
-    again = serve(&firmware, &process);
+    again = serve(&firmware, &process, argv);
   }
   return 0;
 }

@@ -1,5 +1,6 @@
 #include "firmware/device/host/options.h"
 
+#include <charconv>
 #include <string_view>
 
 namespace assay::firmware::device::host {
@@ -26,6 +27,13 @@ bool set(std::string_view name, std::string_view value, Options* options, std::s
     }
     return true;
   }
+  if (name == "--baud" || name == "--cut-power-at") {
+    std::uint32_t& number = name == "--baud" ? options->baud : options->cut_power_at;
+    const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (failure == std::errc{} && end == value.data() + value.size() && number > 0) return true;
+    *error = std::string(name) + " takes a whole number above 0";
+    return false;
+  }
   if (name == "--flash") {
     options->flash = value;
     return true;
@@ -44,7 +52,7 @@ bool set(std::string_view name, std::string_view value, Options* options, std::s
 
 const char* const usage_text =
     "usage: assay-npu-firmware [--version V] [--serial S] [--board B] [--flash FILE]\n"
-    "                          [--line-fault silent|garbage]\n"
+    "                          [--baud B] [--line-fault silent|garbage] [--cut-power-at N]\n"
     "\n"
     "The reference NPU firmware as a process: its UART is standard input and output.\n"
     "\n"
@@ -53,6 +61,9 @@ const char* const usage_text =
     "  --serial S         the serial number that AT+SN? reports (M6-0000-000000)\n"
     "  --board B          the board whose images are taken (reference)\n"
     "  --flash FILE       the flash chip; made when it is not there; without it updates are lost\n"
+    "  --baud B           the UART's rate after a boot; a terminal at another one hears garbage "
+    "(any)\n"
+    "  --cut-power-at N   the power fails once, when N bytes have come in; needs --flash\n"
     "  --line-fault KIND  silent: nothing that is sent arrives; garbage: every byte sent is "
     "damaged\n"
     "  --help             this text\n"
@@ -67,7 +78,7 @@ bool parse_options(int argc, const char* const* argv, Options* options, std::str
       continue;
     }
     if (name != "--version" && name != "--serial" && name != "--board" && name != "--flash" &&
-        name != "--line-fault") {
+        name != "--baud" && name != "--cut-power-at" && name != "--line-fault") {
       *error = "unknown argument " + std::string(name);
       return false;
     }
@@ -76,6 +87,10 @@ bool parse_options(int argc, const char* const* argv, Options* options, std::str
       return false;
     }
     if (!set(name, argv[++i], options, error)) return false;
+  }
+  if (options->cut_power_at != 0 && options->flash.empty()) {
+    *error = "--cut-power-at needs --flash: nothing else outlives a power cut";
+    return false;
   }
   return true;
 }

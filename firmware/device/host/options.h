@@ -1,6 +1,7 @@
 // The command line of the reference firmware as a process.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "firmware/device/host/line.h"
@@ -11,7 +12,9 @@ struct Options {
   std::string version = "2.3.1";
   std::string serial = "M6-0000-000000";
   std::string board = "reference";
-  std::string flash;  // the chip's file; empty: one that forgets
+  std::string flash;               // the chip's file; empty: one that forgets
+  std::uint32_t baud = 0;          // after a boot; 0: the rate makes no difference
+  std::uint32_t cut_power_at = 0;  // after so many bytes that came in; 0: never
   LineFault line_fault = LineFault::none;
   bool help = false;
 };
