@@ -32,7 +32,16 @@ int report_error(const Error& error) {
 namespace {
 
 // Names that people of the boards' world type already: links to this program.
-constexpr std::pair<const char*, const char*> links[] = {{"npu_mem_test", "mem"}};
+struct Link {
+  const char* name;
+  std::vector<std::string> command;
+};
+const std::vector<Link>& links() {
+  static const std::vector<Link> all = {{"npu_mem_test", {"mem"}},
+                                        {"npu_flash_tool", {"fw", "flash"}},
+                                        {"npu_reset", {"fw", "reset"}}};
+  return all;
+}
 
 // Whoever starts us may have closed them. The next file opened would take their number, and what is
 // meant for a person would land in it. Standard output is opened so that writing to it fails.
@@ -63,8 +72,8 @@ int run(int argc, char** argv) {
   Invocation invocation;
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "";
-  for (const auto& [link, command] : links) {
-    if (name == link) arguments.insert(arguments.begin(), command);
+  for (const auto& [link, command] : links()) {
+    if (name == link) arguments.insert(arguments.begin(), command.begin(), command.end());
   }
   for (int i = 0; i < argc; ++i) {
     if (i > 0) invocation.command_line += ' ';
@@ -74,6 +83,7 @@ int run(int argc, char** argv) {
   add_watch_command(app, invocation);
   add_report_command(app, invocation);
   add_library_commands(app, invocation);
+  add_firmware_commands(app, invocation);
   add_probe_commands(app, invocation);
   try {
     // The library takes them from the end.

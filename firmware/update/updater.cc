@@ -19,13 +19,20 @@ constexpr int block_tries = 3;
 constexpr std::int64_t start_timeout_ns = 10 * ns_per_s;
 constexpr int reopen_interval_ms = 100;
 
-// What the board itself said of a transfer; it will say the same again.
-bool is_final(const std::string& verdict) {
-  for (const char* final : {"HEADER", "BOARD", "ROLLBACK", "SIZE", "FLASH"}) {
-    if (verdict == final) return true;
-  }
-  return false;
-}
+// What the board itself says of an image that it does not take (AT+UPDATE? in
+// device/npu_firmware.h); it would say the same again.
+struct Refusal {
+  std::string_view word;
+  ErrorKind kind;
+  const char* reason;
+};
+constexpr Refusal refusals[] = {
+    {"HEADER", ErrorKind::usage, "its header is not one that this firmware knows"},
+    {"BOARD", ErrorKind::usage, "it is for another board"},
+    {"ROLLBACK", ErrorKind::usage, "its security counter is below that of the running image"},
+    {"SIZE", ErrorKind::usage, "it does not fit the slot"},
+    {"FLASH", ErrorKind::protocol, "the flash chip reports an error"},
+};
 
 class Updater {
  public:
@@ -141,9 +148,11 @@ class Updater {
     const auto verdict = after.command("AT+UPDATE?", at_);
     if (!verdict) return sent ? std::unexpected(verdict.error()) : sent;
     const std::string word = verdict_in(*verdict);
-    if (is_final(word)) {
+    for (const Refusal& refusal : refusals) {
+      if (word != refusal.word) continue;
       refused_ = true;
-      return fail(ErrorKind::protocol, "the board refused the image: " + word, transport_->name());
+      return fail(refusal.kind, std::string("the board refused the image: ") + refusal.reason,
+                  transport_->name());
     }
     // A receiver that cannot take the header of a batch: the older protocol has none. "NONE" is no
     // such receiver, but a board that has booted meanwhile.

@@ -3,39 +3,34 @@
 #include <fmt/core.h>
 
 #include "firmware/serial/at_client.h"
-#include "firmware/serial/port_list.h"
 #include "firmware/serial/transport.h"
+#include "firmware/update/board_client.h"
+#include "probes/firmware/uart_port.h"
 
 namespace assay::probes {
 namespace {
 
 using reports::Comparison;
 
-// The port given, else the only one whose USB id the profile names.
-Result<std::string> choose_port(const Bench& bench) {
-  if (!bench.uart_port.empty()) return bench.uart_port;
-  const auto found = firmware::find_ports(bench.board.uart->usb_ids);
-  if (!found) return std::unexpected(found.error());
-  if (found->size() == 1) return found->front().path;
-  std::string paths;
-  for (const auto& port : *found) paths += (paths.empty() ? "" : ", ") + port.path;
-  return fail(
-      ErrorKind::unavailable,
-      paths.empty() ? "no serial port of this machine has the board's USB id"
-                    : "several serial ports could be the board's: " + paths,
-      {},
-      paths.empty() ? "plug the adapter in, or name the port with --port" : "name one with --port");
-}
-
-void report_no_version(reports::StepRecorder& recorder, const Error& error,
-                       const std::string& port) {
-  const bool silent = error.kind == ErrorKind::timeout;
-  recorder.finding({.code = silent ? "UART_NO_ANSWER" : "UART_GARBLED",
-                    .message = silent ? "The firmware does not answer on " + port + "."
-                                      : "The firmware's answer on " + port + " is not understood.",
-                    .where = port,
-                    .evidence = {error.what}});
-  recorder.headline(silent ? "no answer" : "garbled");
+// The board that answers is the one whose label was scanned. Firmware that does not know the
+// question is no fault.
+Result<> check_serial(StepContext& context, firmware::AtClient& client, const std::string& port,
+                      const firmware::AtOptions& options) {
+  const auto serial = firmware::query_serial(client, options);
+  if (!serial) {
+    if (serial.error().kind != ErrorKind::protocol) return std::unexpected(serial.error());
+    context.recorder.log(reports::Severity::info,
+                         "the board's serial number is not checked: " + serial.error().what);
+    return {};
+  }
+  context.recorder.measure("serial", *serial, "");
+  if (context.serial.empty() || *serial == context.serial) return {};
+  context.recorder.finding({.code = "SERIAL_MISMATCH",
+                            .message = fmt::format("The board says that it is {}; {} was scanned.",
+                                                   *serial, context.serial),
+                            .where = port,
+                            .evidence = {"AT+SN?: SN:" + *serial}});
+  return {};
 }
 
 Result<> run_firmware_query(StepContext& context) {
@@ -56,12 +51,8 @@ Result<> run_firmware_query(StepContext& context) {
   const auto version = firmware::query_version_at_bauds(**transport, bench.board.uart->baud,
                                                         bench.board.uart->query, options);
   if (!version) {
-    const ErrorKind kind = version.error().kind;
-    if (kind != ErrorKind::timeout && kind != ErrorKind::protocol) {
-      return std::unexpected(version.error());
-    }
-    report_no_version(recorder, version.error(), *port);
-    return {};
+    if (report_no_answer(recorder, version.error(), *port)) return {};
+    return std::unexpected(version.error());
   }
   recorder.headline(version->text);
   recorder.log(reports::Severity::info,
@@ -80,21 +71,23 @@ Result<> run_firmware_query(StepContext& context) {
                                 firmware->minimum.text()),
          .where = *port,
          .evidence = {fmt::format("{}: FW_VER:{}", bench.board.uart->query, version->text)},
-         .remedy = {"flash " + firmware->image + ", then run the plan again"}});
+         .remedy = {"assay fw flash " + firmware->image + ", then run the plan again"}});
   }
-  return {};
+  firmware::AtClient client(**transport);
+  return check_serial(context, client, *port, options);
 }
 
 }  // namespace
 
 Probe firmware_query_probe() {
   return {.name = "firmware.query",
-          .summary = "the firmware version that the board answers over its UART",
+          .summary = "the firmware version and serial number that the board answers over its UART",
           .parameters = {},
           .measurements = {{.name = "version",
                             .unit = "",
                             .help = "held against the profile's minimum",
-                            .semantic_version = true}},
+                            .semantic_version = true},
+                           {.name = "serial", .unit = "", .help = "as the board gives it"}},
           .preflight = nullptr,
           .run = run_firmware_query,
           .monitor = nullptr};

@@ -20,11 +20,14 @@ struct UartProfile {
   std::vector<std::string> usb_ids;  // "1a86:7523": adapters that the board's port shows up as
   std::vector<int> baud;             // tried in this order
   std::string query;                 // "AT+NPUCFG?"
+  int transfer_baud = 0;             // for an update, when the board can; 0: as it is
 };
 
 struct FirmwareProfile {
   SemanticVersion minimum;
   std::string image;  // the file to flash, by name
+  std::string
+      public_key;  // Ed25519, base64 of its DER form, that must have signed it; may be empty
 };
 
 struct PcieProfile {

@@ -32,6 +32,8 @@ struct Bench {
   Ram& ram;
   WorkerPool& workers;
   std::string uart_port;  // empty: found by the profile's USB ids
+  // Where firmware images that a profile names are looked for.
+  std::vector<std::string> firmware_folders = {};
 };
 
 struct StepContext {
@@ -39,6 +41,7 @@ struct StepContext {
   const Parameters& parameters;
   reports::StepRecorder& recorder;
   const CancelToken& cancel;
+  std::string serial = {};  // that was scanned or given; empty: unknown
 
   bool cancelled() const { return cancel.cancelled(); }
 };

@@ -29,6 +29,8 @@ struct CatalogEntry {
   std::string_view title;
   std::vector<std::string> likely;
   std::vector<std::string> remedy;
+  // What is tested further would be told of the wrong board.
+  bool stops_run = false;
 };
 
 // Every finding that the suite can make, by code.

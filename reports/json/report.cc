@@ -113,11 +113,15 @@ std::string report_json(const RunSummary& run, bool growing) {
   Json observations = Json::array();
   Json steps = Json::array();
   for (const StepRecord& step : run.steps) {
+    const StepRecord* const repair = repaired_by(run, step);
+    const auto push = [&](Json& list, Json one) {
+      if (repair != nullptr) one["repaired_by"] = repair->id;
+      list.push_back(std::move(one));
+    };
     for (const FindingRecord& f : step.findings) {
-      (f.finding.kind == FindingKind::fault ? faults : observations)
-          .push_back(finding_json(step, f));
+      push(f.finding.kind == FindingKind::fault ? faults : observations, finding_json(step, f));
     }
-    steps.push_back(step_json(step));
+    push(steps, step_json(step));
   }
   report["findings"] = std::move(faults);
   report["observations"] = std::move(observations);

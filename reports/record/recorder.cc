@@ -101,7 +101,7 @@ StepRecorder::StepRecorder(Recorder& run, std::string id, std::string name,
 }
 
 std::vector<std::string> StepRecorder::unmeasured() const {
-  const std::lock_guard lock(measured_mutex_);
+  const std::lock_guard lock(noted_mutex_);
   std::vector<std::string> names;
   for (const Limit& limit : limits_) {
     if (!measured_.contains(limit.measurement)) names.push_back(limit.measurement);
@@ -112,7 +112,7 @@ std::vector<std::string> StepRecorder::unmeasured() const {
 std::vector<Validator> StepRecorder::limits_for(const std::string& name,
                                                 std::vector<Validator> more) {
   {
-    const std::lock_guard lock(measured_mutex_);
+    const std::lock_guard lock(noted_mutex_);
     measured_.insert(name);
   }
   for (const Limit& limit : limits_) {
@@ -146,7 +146,11 @@ std::unique_ptr<Series> StepRecorder::series(const std::string& name, const std:
 void StepRecorder::finding(Finding given) {
   Finding finding = complete(std::move(given));
   const bool fault = finding.kind == FindingKind::fault;
-  if (fault) failed_ = true;
+  if (fault) {
+    failed_ = true;
+    const std::lock_guard lock(noted_mutex_);
+    faults_.insert(finding.code);
+  }
   extension("assay.finding", {{"code", finding.code},
                               {"kind", fault ? "fault" : "observation"},
                               {"message", to_valid_utf8(finding.message)},
@@ -156,6 +160,11 @@ void StepRecorder::finding(Finding given) {
                               {"remedy", finding.remedy}});
   emit(Diagnosis{finding.code, fault ? DiagnosisType::fail : DiagnosisType::unknown,
                  finding.message});
+}
+
+std::set<std::string> StepRecorder::faults() const {
+  const std::lock_guard lock(noted_mutex_);
+  return faults_;
 }
 
 void StepRecorder::error(std::string symptom, std::string message) {

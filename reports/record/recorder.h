@@ -112,6 +112,9 @@ class StepRecorder {
   // against is no pass.
   std::vector<std::string> unmeasured() const;
 
+  // The codes of the faults found so far.
+  std::set<std::string> faults() const;
+
   bool failed() const { return failed_; }
   bool errored() const { return errored_; }
   bool skipped() const { return skipped_; }
@@ -125,8 +128,9 @@ class StepRecorder {
   Recorder& run_;
   std::string id_;
   std::vector<Limit> limits_;
-  mutable std::mutex measured_mutex_;
+  mutable std::mutex noted_mutex_;
   std::set<std::string> measured_;
+  std::set<std::string> faults_;
   std::atomic<bool> failed_{false};
   std::atomic<bool> errored_{false};
   std::atomic<bool> skipped_{false};

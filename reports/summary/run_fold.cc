@@ -131,6 +131,11 @@ void RunFold::apply(const Event& event) {
         record.use = text_of(planned, "use");
         const auto required = planned.find("required");
         record.required = required == planned.end() || *required != false;
+        if (const auto repairs = planned.find("repairs");
+            repairs != planned.end() && repairs->is_object()) {
+          record.repairs = text_of(*repairs, "step");
+          record.repairs_fault = text_of(*repairs, "finding");
+        }
       }
     }
   } else if (const auto* end = std::get_if<RunEnd>(&event.payload)) {

@@ -62,6 +62,9 @@ struct StepRecord {
   std::string id;
   std::string use;
   bool required = true;
+  // Done only when the step `repairs` had the fault `repairs_fault`; else empty.
+  std::string repairs;
+  std::string repairs_fault;
   StepState state = StepState::pending;
   std::int64_t start_ns = 0;  // wall clock; 0 when it has not begun
   std::int64_t end_ns = 0;
@@ -104,6 +107,10 @@ struct RunSummary {
   // A parameter of testRunStart as text, by path ("plan", "id"); empty when it is not there.
   std::string parameter(const char* group, const char* key = nullptr) const;
 };
+
+// The step that put right what `failed` had found, and measured again, within its limits, all that
+// was outside there. Null when `failed` did not fail, or still stands.
+const StepRecord* repaired_by(const RunSummary& run, const StepRecord& failed);
 
 // The verdict of what the journal says so far. `growing`: its writer may still add to it, so no end
 // means running, not aborted.

@@ -27,6 +27,49 @@ std::string RunSummary::parameter(const char* group, const char* key) const {
   return found->is_string() ? found->get<std::string>() : std::string();
 }
 
+const StepRecord* repaired_by(const RunSummary& run, const StepRecord& failed) {
+  if (failed.state != StepState::fail) return nullptr;
+  const auto puts_right = [&](const StepRecord& step) {
+    if (step.state != StepState::pass || step.repairs.empty() || step.repairs != failed.id) {
+      return false;
+    }
+    const auto within_now = [&](const Measurement& before) {
+      return std::any_of(
+          step.measurements.begin(), step.measurements.end(), [&](const MeasurementRecord& m) {
+            return m.measurement.name == before.name && m.measurement.part == before.part &&
+                   satisfies(m.measurement.value, before.validators);
+          });
+    };
+    return failed.errors.empty() &&
+           std::all_of(failed.findings.begin(), failed.findings.end(),
+                       [&](const FindingRecord& f) {
+                         return f.finding.kind != FindingKind::fault ||
+                                f.finding.code == step.repairs_fault;
+                       }) &&
+           std::all_of(failed.series.begin(), failed.series.end(),
+                       [](const SeriesRecord& s) { return s.within(); }) &&
+           std::all_of(
+               failed.measurements.begin(), failed.measurements.end(),
+               [&](const MeasurementRecord& m) { return m.within || within_now(m.measurement); });
+  };
+  const auto found = std::find_if(run.steps.begin(), run.steps.end(), puts_right);
+  return found == run.steps.end() ? nullptr : &*found;
+}
+
+namespace {
+
+// Failed, and still broken.
+bool stands_failed(const RunSummary& run, const StepRecord& step) {
+  return step.state == StepState::fail && repaired_by(run, step) == nullptr;
+}
+
+// A repair that was not needed is nothing that was left out.
+bool left_out(const StepRecord& step) {
+  return step.state == StepState::skip && step.repairs.empty();
+}
+
+}  // namespace
+
 Verdict verdict_of(const RunSummary& run, bool growing) {
   if (run.interrupted) return Verdict::aborted;
   if (!run.ended) return growing ? Verdict::running : Verdict::aborted;
@@ -35,13 +78,16 @@ Verdict verdict_of(const RunSummary& run, bool growing) {
       return s.state == state && (s.required || !required_only);
     });
   };
-  if (any(StepState::fail, false) || run.end.result == RunResult::fail) return Verdict::fail;
+  const bool failed = std::any_of(run.steps.begin(), run.steps.end(),
+                                  [&](const StepRecord& s) { return stands_failed(run, s); });
+  if (failed || run.end.result == RunResult::fail) return Verdict::fail;
   // A run that says of itself that it broke off, a step without an end, a line that is missing:
   // none of them can be a pass.
   if (!run.damage.empty() || !run.errors.empty() || run.steps.empty() ||
       run.end.result != RunResult::pass || any(StepState::error, false) ||
       any(StepState::running, false) || any(StepState::pending, true) ||
-      any(StepState::skip, true)) {
+      std::any_of(run.steps.begin(), run.steps.end(),
+                  [](const StepRecord& s) { return s.required && left_out(s); })) {
     return Verdict::incomplete;
   }
   return Verdict::pass;
@@ -51,12 +97,18 @@ namespace {
 
 // A pass says what it does not cover.
 std::string pass_reason(const RunSummary& run) {
-  std::string left_out;
+  std::string not_tested;
+  std::string repaired;
   for (const StepRecord& step : run.steps) {
-    if (step.state != StepState::pass) left_out += (left_out.empty() ? "" : ", ") + step.id;
+    if (const StepRecord* by = repaired_by(run, step)) {
+      repaired += "; " + step.id + " was put right by " + by->id;
+    } else if (step.state != StepState::pass && (step.state != StepState::skip || left_out(step))) {
+      not_tested += (not_tested.empty() ? "" : ", ") + step.id;
+    }
   }
-  return left_out.empty() ? "every step passed"
-                          : "every required step passed; not tested: " + left_out;
+  return (not_tested.empty() ? "every step passed"
+                             : "every required step passed; not tested: " + not_tested) +
+         repaired;
 }
 
 std::string reason(const RunSummary& run, bool growing) {
@@ -71,8 +123,7 @@ std::string reason(const RunSummary& run, bool growing) {
     case Verdict::pass:
       return pass_reason(run);
     case Verdict::fail: {
-      const StepRecord* step =
-          first([](const StepRecord& s) { return s.state == StepState::fail; });
+      const StepRecord* step = first([&](const StepRecord& s) { return stands_failed(run, s); });
       if (step == nullptr) return "the run's end says so";
       for (const FindingRecord& f : step->findings) {
         if (f.finding.kind == FindingKind::fault) return step->id + ": " + f.finding.code;
@@ -99,7 +150,7 @@ std::string reason(const RunSummary& run, bool growing) {
   if (!run.errors.empty()) return run.errors.front().symptom + ": " + run.errors.front().message;
   if (const StepRecord* step = first([](const StepRecord& s) {
         return s.state == StepState::error || s.state == StepState::running ||
-               (s.required && (s.state == StepState::pending || s.state == StepState::skip));
+               (s.required && (s.state == StepState::pending || left_out(s)));
       })) {
     if (!step->errors.empty()) return step->id + ": " + step->errors.front().message;
     if (!step->skip_reason.empty()) return step->id + " was skipped: " + step->skip_reason;

@@ -20,8 +20,11 @@ struct Invocation {
 void add_run_command(CLI::App& app, Invocation& invocation);
 void add_watch_command(CLI::App& app, Invocation& invocation);
 void add_report_command(CLI::App& app, Invocation& invocation);
-void add_library_commands(CLI::App& app, Invocation& invocation);  // boards, plans
-void add_probe_commands(CLI::App& app, Invocation& invocation);    // mem, pcie, ...
+void add_library_commands(CLI::App& app, Invocation& invocation);   // boards, plans
+void add_firmware_commands(CLI::App& app, Invocation& invocation);  // fw
+void add_image_commands(CLI::App& fw, Invocation& invocation);      // fw inspect, pack, sign
+// mem, pcie, ...; also those below fw, which must be there.
+void add_probe_commands(CLI::App& app, Invocation& invocation);
 
 // Prints "assay: ..." on standard error and returns the exit code that the error's kind has: 2 for
 // wrong use and bad files, 130 when cancelled, else 3.

@@ -22,7 +22,7 @@ namespace {
 
 // One probe as a command. Its parameters are its options; `aliases` are what people type already.
 struct ProbeCommand {
-  const char* command;
+  const char* command;  // "mem", or below another one: "fw query"
   const char* use;
   const char* example;
   std::map<std::string, std::string> aliases;   // parameter -> option
@@ -53,10 +53,20 @@ std::vector<ProbeCommand> probe_commands() {
       {"pcie", "pcie.link", "  assay pcie --json", {}, {}, {}},
       {"thermal", "thermal.read", "  assay thermal", {}, {}, {}},
       {"frag", "memory.fragmentation", "  assay frag", {}, {}, {}},
-      {"fw",
+      {"fw query",
        "firmware.query",
-       "  assay fw --board m6-mini --port /dev/ttyUSB0\n  assay fw --virtual --fault fw-old",
+       "  assay fw query --board m6-mini --port /dev/ttyUSB0\n"
+       "  assay fw query --virtual --fault fw-old",
        {},
+       {},
+       {}},
+      {"fw flash",
+       "firmware.flash",
+       "  assay fw flash npu-firmware-v2.3.1.bin --board m6-mini\n"
+       "  npu_flash_tool --upgrade FILE --board BOARD             the same, by the name it has "
+       "elsewhere\n"
+       "  assay fw flash --virtual --fault fw-old               the image that the profile names",
+       {{"image", "--upgrade,image"}},
        {},
        {}},
       {"workload",
@@ -202,7 +212,7 @@ Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
   if (!folder) return std::unexpected(folder.error());
   const std::string serial = (*session)->own_serial();
   const auto done = execute(**session, *plan,
-                            {.serial = serial.empty() ? "unknown" : serial,
+                            {.serial = serial.empty() ? unknown_serial : serial,
                              .command_line = command_line,
                              .folder = *folder,
                              .front_end = options.json ? FrontEnd::quiet : FrontEnd::lines,
@@ -220,7 +230,10 @@ Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
 void add(CLI::App& app, Invocation& invocation, const ProbeCommand& probe_command) {
   const probes::Probe* probe = probes::find_probe(probe_command.use);
   auto options = std::make_shared<ProbeOptions>();
-  CLI::App* command = app.add_subcommand(probe_command.command, probe->summary);
+  const std::string name = probe_command.command;
+  const std::size_t space = name.find(' ');
+  CLI::App& parent = space == std::string::npos ? app : *app.get_subcommand(name.substr(0, space));
+  CLI::App* command = parent.add_subcommand(name.substr(space + 1), probe->summary);
   for (const probes::ParameterSpec& spec : probe->parameters) {
     std::string help = spec.help;
     if (const auto fallback = probe_command.defaults.find(spec.name);

@@ -72,7 +72,9 @@ Result<int> run(const RunOptions& options, const std::string& command_line) {
   const bool dashboard = !options.headless && tui::can_show_dashboard();
   const auto signals = take_signals(dashboard ? SignalsFor::dashboard : SignalsFor::lines);
   if (!signals) return std::unexpected(signals.error());
-  const auto session = Session::open(*library, options.session);
+  SessionOptions session_options = options.session;
+  session_options.serial = options.serial;
+  const auto session = Session::open(*library, session_options);
   if (!session) return std::unexpected(session.error());
   const auto serial = choose_serial(**session, options, signals->get());
   if (!serial) return std::unexpected(serial.error());

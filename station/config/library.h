@@ -25,6 +25,8 @@ class Library {
   std::vector<std::string> board_files() const { return files(""); }
   std::vector<std::string> plan_files() const { return files("plans"); }
   std::vector<std::string> virtual_board_files() const { return files("virtual"); }
+  // Where firmware images lie: here, and in boards/firmware.
+  std::vector<std::string> firmware_folders() const { return {".", folder_ + "/firmware"}; }
 
  private:
   explicit Library(std::string folder) : folder_(std::move(folder)) {}

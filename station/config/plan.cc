@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "probes/catalog.h"
+#include "reports/findings/finding.h"
 #include "station/config/reader.h"
 
 namespace assay::station {
@@ -184,6 +185,16 @@ void read_step(ObjectReader& r, Plan& plan, std::set<std::string>& ids) {
     }
   }
   step.required = r.boolean_or("required", true);
+  r.optional_object("repairs", [&](ObjectReader& repairs) {
+    step.repairs = repairs.text("step");
+    step.repairs_fault = repairs.text("finding");
+    if (!repairs.failed() && (step.repairs == step.id || !ids.contains(step.repairs))) {
+      repairs.refuse("step", fmt::format("no step \"{}\" before this one", step.repairs));
+    }
+    if (!repairs.failed() && reports::find_catalog_entry(step.repairs_fault) == nullptr) {
+      repairs.refuse("finding", fmt::format("there is no finding {}", step.repairs_fault));
+    }
+  });
   plan.steps.push_back(std::move(step));
 }
 

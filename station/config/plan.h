@@ -19,6 +19,9 @@ struct PlanStep {
   std::vector<reports::Limit> limits;
   std::int64_t timeout_ns = 0;  // 0: none
   bool required = true;         // skipped, it makes the run INCOMPLETE
+  // Done only when an earlier step has a certain fault, and meant to put it right; else empty.
+  std::string repairs;        // that step's id
+  std::string repairs_fault;  // "FIRMWARE_OUTDATED"
 };
 
 struct PlanMonitor {

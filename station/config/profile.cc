@@ -40,6 +40,9 @@ void read_uart(ObjectReader& r, probes::UartProfile& uart) {
     uart.baud.push_back(static_cast<int>(baud));
   }
   uart.query = r.text("query");
+  if (r.has("transfer_baud")) {
+    uart.transfer_baud = static_cast<int>(r.integer("transfer_baud", 300, 4'000'000));
+  }
 }
 
 void read_pcie(ObjectReader& r, probes::PcieProfile& pcie) {
@@ -115,7 +118,16 @@ Result<probes::BoardProfile> parse_profile(const LocatedJson& file) {
   });
   r.optional_object("uart", [&](ObjectReader& m) { read_uart(m, board.uart.emplace()); });
   r.optional_object("firmware", [&](ObjectReader& m) {
-    board.firmware = probes::FirmwareProfile{version(m, "minimum"), m.text("image")};
+    board.firmware = probes::FirmwareProfile{version(m, "minimum"), m.text("image"), {}};
+    if (!m.has("public_key")) return;
+    board.firmware->public_key = m.text("public_key");
+    // 44 bytes: RFC 8410's prefix and the key.
+    static const std::regex pattern("MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=");
+    if (!m.failed() && !std::regex_match(board.firmware->public_key, pattern)) {
+      m.refuse("public_key",
+               "\"public_key\": expected an Ed25519 key in base64, the line between BEGIN and END "
+               "that  openssl pkey -pubout  prints");
+    }
   });
   if (r.has("pcie")) {
     r.objects("pcie", [&](ObjectReader& m) { read_pcie(m, board.pcie.emplace_back()); });

@@ -48,10 +48,14 @@ reports::RunStart make_run_start(const RunRequest& request) {
   const Plan& plan = request.plan;
   json steps = json::array();
   for (const PlanStep& step : plan.steps) {
-    steps.push_back({{"id", step.id},
-                     {"use", step.probe->name},
-                     {"required", step.required},
-                     {"limits", limits_json(step.limits)}});
+    json one{{"id", step.id},
+             {"use", step.probe->name},
+             {"required", step.required},
+             {"limits", limits_json(step.limits)}};
+    if (!step.repairs.empty()) {
+      one["repairs"] = {{"step", step.repairs}, {"finding", step.repairs_fault}};
+    }
+    steps.push_back(std::move(one));
   }
   json monitors = json::array();
   for (const PlanMonitor& monitor : plan.monitors) {

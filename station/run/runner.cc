@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <map>
 #include <set>
 
 #include "base/clock.h"
+#include "reports/findings/finding.h"
 #include "station/run/monitors.h"
 #include "station/run/run_start.h"
 
@@ -13,10 +15,29 @@ namespace {
 
 using reports::StepRecorder;
 
-// What a step came to, for the run's own end event.
+// What the steps came to, for the run's own end event and for the steps behind them.
 struct Outcome {
-  bool failed = false;
+  std::map<std::string, std::set<std::string>> failed;  // step -> its faults
   bool untested = false;
+  bool stopped = false;
+
+  void add(const PlanStep& step, const StepRecorder& recorder) {
+    if (recorder.failed()) failed[step.id] = recorder.faults();
+    untested = untested || recorder.errored() ||
+               (recorder.skipped() && step.required && step.repairs.empty());
+    if (!step.repairs.empty() && !recorder.failed() && !recorder.errored() && !recorder.skipped()) {
+      failed.erase(step.repairs);
+    }
+    for (const std::string& code : recorder.faults()) {
+      const auto* entry = reports::find_catalog_entry(code);
+      stopped = stopped || (entry != nullptr && entry->stops_run);
+    }
+  }
+  bool wants(const PlanStep& step) const {
+    if (step.repairs.empty()) return true;
+    const auto found = failed.find(step.repairs);
+    return found != failed.end() && found->second.contains(step.repairs_fault);
+  }
 };
 
 const char* symptom_of(ErrorKind kind) {
@@ -51,7 +72,8 @@ void run_step(const RunRequest& request, const PlanStep& step, StepRecorder& rec
   {
     const MonitorThread monitors(request.plan.monitors, request.bench, recorder, cancel);
     unobserved.insert(monitors.unobserved().begin(), monitors.unobserved().end());
-    probes::StepContext context{request.bench, step.parameters, recorder, cancel};
+    probes::StepContext context{request.bench, step.parameters, recorder, cancel,
+                                request.serial == unknown_serial ? "" : request.serial};
     done = step.probe->run(context);
   }
   if (interrupt.cancelled()) {
@@ -81,6 +103,8 @@ Result<> preflight(const Plan& plan, const probes::Bench& bench) {
     return fail(ErrorKind::unavailable, "the plan needs root", plan.id, "run it with sudo");
   }
   for (const PlanStep& step : plan.steps) {
+    // What a repair needs is asked for only where there is something to repair.
+    if (!step.repairs.empty()) continue;
     const auto checked = preflight(step, bench);
     if (checked) continue;
     Error error = checked.error();
@@ -100,12 +124,18 @@ Result<> run_plan(const RunRequest& request, reports::Recorder& recorder,
   for (const PlanStep& step : request.plan.steps) {
     if (interrupt.cancelled()) break;
     const auto step_recorder = recorder.begin_step(step.id, step.probe->name, step.limits);
-    run_step(request, step, *step_recorder, stop, unobserved);
+    if (outcome.wants(step)) {
+      run_step(request, step, *step_recorder, stop, unobserved);
+    } else {
+      step_recorder->skip("not needed: " + step.repairs + " has no " + step.repairs_fault);
+    }
     step_recorder->end();
-    outcome.failed = outcome.failed || step_recorder->failed();
-    outcome.untested =
-        outcome.untested || step_recorder->errored() || (step_recorder->skipped() && step.required);
+    outcome.add(step, *step_recorder);
     if (const auto error = recorder.write_error()) return std::unexpected(*error);
+    if (outcome.stopped) {
+      recorder.log(reports::Severity::error, "the run stops behind " + step.id);
+      break;
+    }
   }
   // Limits that nothing was held against are no pass of the run, whatever its steps came to.
   for (const std::string& monitor : unobserved) {
@@ -116,7 +146,7 @@ Result<> run_plan(const RunRequest& request, reports::Recorder& recorder,
     recorder.error("interrupted", "stopped by a signal or a person");
     recorder.run_end({reports::Status::error, reports::RunResult::not_applicable});
   } else {
-    recorder.run_end({reports::Status::complete, outcome.failed ? reports::RunResult::fail
+    recorder.run_end({reports::Status::complete, !outcome.failed.empty() ? reports::RunResult::fail
                                                  : outcome.untested
                                                      ? reports::RunResult::not_applicable
                                                      : reports::RunResult::pass});

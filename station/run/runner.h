@@ -12,6 +12,9 @@
 
 namespace assay::station {
 
+// The serial number of a board that gives none.
+inline constexpr const char* unknown_serial = "unknown";
+
 struct RunRequest {
   const Plan& plan;
   const probes::Bench& bench;

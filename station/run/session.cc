@@ -68,19 +68,30 @@ Result<std::unique_ptr<Session>> Session::open(const Library& library,
   }
 
   if (spec) {
+    if (!options.serial.empty()) {
+      if (auto checked = session->check_serial(options.serial); !checked) {
+        return std::unexpected(checked.error());
+      }
+      spec->serial = options.serial;
+    }
     auto started = VirtualBoard::start(*spec, session->board_, *faults);
     if (!started) return std::unexpected(started.error());
     session->virtual_board_ = std::move(*started);
     VirtualBoard& board_side = *session->virtual_board_;
-    session->bench_ = std::make_unique<probes::Bench>(probes::Bench{
-        board_side.machine(), session->board_, board_side.npu(), board_side.ram(),
-        session->workers_, options.port.empty() ? board_side.uart_port() : options.port});
+    session->bench_ = std::make_unique<probes::Bench>(
+        probes::Bench{board_side.machine(),
+                      session->board_,
+                      board_side.npu(),
+                      board_side.ram(),
+                      session->workers_,
+                      options.port.empty() ? board_side.uart_port() : options.port,
+                      {board_side.vendor_folder()}});
   } else {
     session->host_npu_ = std::make_unique<runtime::HostDevice>();
     session->real_ram_ = std::make_unique<probes::RealRam>();
     session->bench_ = std::make_unique<probes::Bench>(
         probes::Bench{session->machine_, session->board_, *session->host_npu_, *session->real_ram_,
-                      session->workers_, options.port});
+                      session->workers_, options.port, library.firmware_folders()});
   }
   return session;
 }

@@ -6,10 +6,13 @@
 namespace assay::station {
 
 std::span<const FaultInfo> fault_catalog() {
-  static constexpr std::array<FaultInfo, 10> catalog = {{
+  static constexpr std::array<FaultInfo, 12> catalog = {{
       {Fault::fw_old, "fw-old", "the firmware that the board was first shipped with"},
       {Fault::fw_silent, "fw-silent", "nothing comes from the UART"},
       {Fault::fw_garbage, "fw-garbage", "bits flip on the UART"},
+      {Fault::power_cut, "power-cut",
+       "old firmware, and the power fails in the middle of its update"},
+      {Fault::serial_mismatch, "serial-mismatch", "another board than the one that was scanned"},
       {Fault::mem_stuck, "mem-stuck", "one bit of RAM is stuck"},
       {Fault::mem_coupling, "mem-coupling", "a bit of RAM flips when a neighbour is set"},
       {Fault::mem_half, "mem-half", "half of the memory chips are not there"},

@@ -15,6 +15,8 @@ enum class Fault {
   fw_old,
   fw_silent,
   fw_garbage,
+  power_cut,
+  serial_mismatch,
   mem_stuck,
   mem_coupling,
   mem_half,

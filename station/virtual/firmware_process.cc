@@ -64,11 +64,18 @@ Result<FirmwareProcess> FirmwareProcess::start(const Options& options) {
   termios settings{};
   if (tcgetattr(slave.get(), &settings) != 0) return fail_errno(errno, "cannot set up", name);
   cfmakeraw(&settings);
+  // The firmware's own: what it says before anyone listens is not garbled.
+  cfsetspeed(&settings, B115200);
   if (tcsetattr(slave.get(), TCSANOW, &settings) != 0)
     return fail_errno(errno, "cannot set up", name);
 
-  std::vector<std::string> arguments = {program_path(),  "--board",  options.board, "--version",
-                                        options.version, "--serial", options.serial};
+  std::vector<std::string> arguments = {program_path(), "--board",      options.board,
+                                        "--serial",     options.serial, "--flash",
+                                        options.chip,   "--baud",       "115200"};
+  if (options.cut_power_at != 0) {
+    arguments.emplace_back("--cut-power-at");
+    arguments.push_back(std::to_string(options.cut_power_at));
+  }
   if (!options.line_fault.empty()) {
     arguments.emplace_back("--line-fault");
     arguments.push_back(options.line_fault);

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 
 #include "base/fd.h"
@@ -14,9 +15,10 @@ class FirmwareProcess {
  public:
   struct Options {
     std::string board;  // whose images it takes
-    std::string version;
+    std::string chip;   // its flash, a file
     std::string serial;
-    std::string line_fault;  // "", "silent", "garbage"
+    std::string line_fault;          // "", "silent", "garbage"
+    std::uint32_t cut_power_at = 0;  // bytes that come in; 0: never
   };
 
   // Errors: unavailable when the program is not beside this one.

@@ -8,6 +8,7 @@
 #include "base/atomic_file.h"
 #include "base/clock.h"
 #include "station/virtual/faulty_ram.h"
+#include "station/virtual/firmware_chip.h"
 #include "station/virtual/pci_config.h"
 
 namespace assay::station {
@@ -26,19 +27,36 @@ PageFrames make_frames(const VirtualSpec& spec, const Faults& faults) {
   return frames;
 }
 
-const std::string& firmware_version(const VirtualSpec& spec, const Faults& faults) {
-  return faults.contains(Fault::fw_old) ? spec.old_firmware_version : spec.firmware_version;
+// In the middle of the image.
+constexpr std::uint32_t power_cut_at = 100'000;
+
+const std::string& factory_version(const VirtualSpec& spec, const Faults& faults) {
+  const bool old = faults.contains(Fault::fw_old) || faults.contains(Fault::power_cut);
+  return old ? spec.old_firmware_version : spec.firmware_version;
 }
 
-VirtualNpuRules make_rules(const VirtualSpec& spec, const probes::BoardProfile& profile,
-                           const Faults& faults) {
+// What the board's identification block says. A person scans the one of the specification.
+std::string serial_in_chip(const VirtualSpec& spec, const Faults& faults) {
+  std::string serial = spec.serial;
+  if (faults.contains(Fault::serial_mismatch) && !serial.empty()) {
+    serial.back() = serial.back() == '9' ? '0' : static_cast<char>(serial.back() + 1);
+  }
+  return serial;
+}
+
+std::string chip_path(const BoardFolder& folder) {
+  return folder.path() + "/npu-flash.bin";
+}
+
+VirtualNpuRules make_rules(const probes::BoardProfile& profile, const std::string& chip) {
   VirtualNpuRules rules;
   if (!profile.npu) return rules;
   const probes::MappingProfile& mapping = profile.npu->mapping;
-  rules = {profile.npu->units, mapping.max_chunk_bytes, mapping.contiguous, true};
-  const auto version = parse_semantic_version(firmware_version(spec, faults));
-  if (mapping.large_pages_since && version)
-    rules.large_pages = *version >= *mapping.large_pages_since;
+  rules = {profile.npu->units, mapping.max_chunk_bytes, mapping.contiguous,
+           [since = mapping.large_pages_since, chip] {
+             const auto running = running_version(chip);
+             return !since || (running && *running >= *since);
+           }};
   return rules;
 }
 
@@ -55,10 +73,25 @@ Result<std::unique_ptr<VirtualBoard>> VirtualBoard::start(const VirtualSpec& spe
                                                           const Faults& faults) {
   auto folder = BoardFolder::make();
   if (!folder) return std::unexpected(folder.error());
-  auto firmware = FirmwareProcess::start({profile.id, firmware_version(spec, faults), spec.serial,
-                                          faults.contains(Fault::fw_silent)    ? "silent"
-                                          : faults.contains(Fault::fw_garbage) ? "garbage"
-                                                                               : ""});
+  const std::string chip = chip_path(*folder);
+  if (auto made = make_firmware_chip(chip, profile.id, factory_version(spec, faults)); !made) {
+    return std::unexpected(made.error());
+  }
+  if (profile.firmware) {
+    const std::string vendor = folder->path() + "/vendor";
+    if (auto made = make_folders(vendor); !made) return std::unexpected(made.error());
+    const auto made = make_firmware_image(vendor + "/" + profile.firmware->image, profile.id,
+                                          profile.firmware->minimum.text());
+    if (!made) return std::unexpected(made.error());
+  }
+  auto firmware = FirmwareProcess::start(
+      {.board = profile.id,
+       .chip = chip,
+       .serial = serial_in_chip(spec, faults),
+       .line_fault = faults.contains(Fault::fw_silent)    ? "silent"
+                     : faults.contains(Fault::fw_garbage) ? "garbage"
+                                                          : "",
+       .cut_power_at = faults.contains(Fault::power_cut) ? power_cut_at : 0});
   if (!firmware) return std::unexpected(firmware.error());
   std::unique_ptr<VirtualBoard> board(
       new VirtualBoard(spec, profile, faults, std::move(*folder), std::move(*firmware)));
@@ -78,7 +111,7 @@ VirtualBoard::VirtualBoard(VirtualSpec spec, probes::BoardProfile profile, const
       folder_(std::move(folder)),
       machine_(folder_.path()),
       firmware_(std::move(firmware)),
-      npu_(make_frames(spec_, faults), make_rules(spec_, profile_, faults)),
+      npu_(make_frames(spec_, faults), make_rules(profile_, chip_path(folder_))),
       ram_(make_ram(faults)),
       thermal_(spec_, faults.contains(Fault::thermal_gap)) {}
 

@@ -36,7 +36,10 @@ class VirtualBoard {
   runtime::NpuDevice& npu() { return npu_; }
   probes::Ram& ram() { return *ram_; }
   const std::string& uart_port() const { return firmware_.port(); }
+  // On its label.
   const std::string& serial() const { return spec_.serial; }
+  // Where what the vendor gives away lies.
+  std::string vendor_folder() const { return folder_.path() + "/vendor"; }
 
  private:
   VirtualBoard(VirtualSpec spec, probes::BoardProfile profile, const Faults& faults,

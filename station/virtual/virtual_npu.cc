@@ -11,7 +11,7 @@ using runtime::Mapping;
 using runtime::Placement;
 
 VirtualNpu::VirtualNpu(PageFrames frames, VirtualNpuRules rules)
-    : rules_(rules), frames_(std::move(frames)) {}
+    : rules_(std::move(rules)), frames_(std::move(frames)) {}
 
 Result<Mapping> VirtualNpu::map(std::uint64_t bytes, Placement placement) {
   if (bytes == 0) return fail(ErrorKind::usage, "a mapping of 0 bytes");
@@ -25,7 +25,7 @@ Result<Mapping> VirtualNpu::map(std::uint64_t bytes, Placement placement) {
   std::vector<PageFrames::Run> runs;
   if (scattered) {
     if (auto blocks = frames_.take_blocks(frames)) runs = std::move(*blocks);
-  } else if (const auto run = frames_.take_run(frames, rules_.large_pages)) {
+  } else if (const auto run = frames_.take_run(frames, rules_.large_pages())) {
     runs.push_back(*run);
   }
   if (runs.empty()) {
@@ -77,7 +77,7 @@ runtime::PoolInfo VirtualNpu::pool_info() const {
   return {.total_bytes = frames_.pool_bytes(),
           .free_bytes = frames_.pool_free_bytes(),
           .largest_free_block_bytes =
-              frames_.largest_free_run(rules_.large_pages).count * PageFrames::page_bytes,
+              frames_.largest_free_run(rules_.large_pages()).count * PageFrames::page_bytes,
           .live_mappings = live_.size()};
 }
 

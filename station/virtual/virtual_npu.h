@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -15,8 +16,9 @@ namespace assay::station {
 struct VirtualNpuRules {
   unsigned units = 1;
   std::uint64_t max_chunk_bytes = 0;
-  bool contiguous = true;    // one mapping is one run of pages
-  bool large_pages = false;  // the firmware joins blocks past the largest order
+  bool contiguous = true;  // one mapping is one run of pages
+  // The firmware joins blocks past the largest order; asked at each mapping: it may be updated.
+  std::function<bool()> large_pages = [] { return false; };
 };
 
 class VirtualNpu final : public runtime::NpuDevice {

@@ -68,7 +68,7 @@ TEST(BrokenRun, theNextRunClearsAwayWhatAKilledOneLeft) {
   killed.kill(SIGKILL);
   killed.wait();
   EXPECT_EQ(boards(), 2);
-  EXPECT_EQ(assay({"fw", "--virtual"}).exit_code, 0);
+  EXPECT_EQ(assay({"fw", "query", "--virtual"}).exit_code, 0);
   EXPECT_EQ(boards(), 1);
   living.kill(SIGINT);
   EXPECT_EQ(living.wait().exit_code, 130);
@@ -237,18 +237,18 @@ TEST(WrongUse, aProfileOfOnesOwnStandsForTheVirtualBoardThatItNames) {
   auto profile = read_json(ASSAY_SOURCE "/boards/m6-mini.json");
   profile["name"] = "my own";
   write_file(work / "mine.json", profile.dump());
-  const Finished run = assay({"fw", "--virtual", "--board", work / "mine.json", "--json"});
+  const Finished run = assay({"fw", "query", "--virtual", "--board", work / "mine.json", "--json"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(nlohmann::json::parse(run.out)["board"]["name"], "my own") << run.out.substr(0, 600);
   profile["id"] = "other";
   write_file(work / "mine.json", profile.dump());
-  const Finished none = assay({"fw", "--virtual", "--board", work / "mine.json"});
+  const Finished none = assay({"fw", "query", "--virtual", "--board", work / "mine.json"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("no virtual board for \"other\"; there are: m6-mini"));
 }
 
 TEST(BrokenRun, noFolderForTemporaryFilesIsAClearError) {
-  for (const char* command : {" frag", " fw --virtual"}) {
+  for (const char* command : {" frag", " fw query --virtual"}) {
     const Finished run =
         Program({"/bin/sh", "-c", "TMPDIR=/nonexistent " + assay_argv({})[0] + command}).wait();
     EXPECT_EQ(run.exit_code, 3);
@@ -322,6 +322,15 @@ TEST(WrongUse, everyCommandHasHelpWithAnExample) {
     const Finished help = assay({command, "--help"});
     EXPECT_EQ(help.exit_code, 0) << command;
     EXPECT_THAT(help.out, HasSubstr(std::string("assay ") + command)) << command;
+  }
+}
+
+TEST(WrongUse, everyFirmwareCommandHasHelpWithAnExample) {
+  for (const char* command :
+       {"list", "query", "slots", "flash", "reset", "inspect", "pack", "sign", "console"}) {
+    const Finished help = assay({"fw", command, "--help"});
+    EXPECT_EQ(help.exit_code, 0) << command;
+    EXPECT_THAT(help.out, HasSubstr(std::string("\n  assay fw ") + command)) << command;
   }
 }
 

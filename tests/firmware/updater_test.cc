@@ -141,8 +141,8 @@ TEST_F(UpdaterTest, whatTheBoardItselfRefusesIsNotTriedAgain) {
   power_on();
   const auto done = update(image_of("2.4.0", 4));
   ASSERT_FALSE(done);
-  EXPECT_EQ(done.error().kind, ErrorKind::protocol);
-  EXPECT_THAT(done.error().what, HasSubstr("refused the image: ROLLBACK"));
+  EXPECT_EQ(done.error().kind, ErrorKind::usage);
+  EXPECT_THAT(done.error().what, HasSubstr("refused the image: its security counter"));
   EXPECT_THAT(notes_, SizeIs(0));
   EXPECT_EQ(running(), "2.3.1");
 }

@@ -93,6 +93,57 @@ TEST(Verdict, aFaultOfAnyKindFails) {
   EXPECT_EQ(exit_code(Verdict::fail), 1);
 }
 
+// A step that was outside its limit with a fault, and one behind it that is to put that right.
+Journal repaired(std::vector<Payload> found, std::vector<Payload> repair,
+                 Status status = Status::complete) {
+  Journal journal;
+  RunStart start{.name = "t", .version = "0", .command_line = ""};
+  start.dut_info = {{"dutInfoId", "sn"}};
+  start.parameters["plan"]["steps"] = {
+      {{"id", "a"}, {"use", "u"}},
+      {{"id", "r"}, {"use", "u"}, {"repairs", {{"step", "a"}, {"finding", "HOT"}}}}};
+  journal.add(std::nullopt, start);
+  journal.step("a", std::move(found)).step("r", std::move(repair), status).end(RunResult::pass);
+  return journal;
+}
+
+TEST(Verdict, whatWasPutRightAndMeasuredAgainPasses) {
+  const Diagnosis hot{"HOT", DiagnosisType::fail, "hot"};
+  const auto journal = repaired({outside(), hot}, {inside()});
+  EXPECT_EQ(verdict(journal), Verdict::pass);
+  EXPECT_EQ(verdict_reason(fold(journal.lines()), false),
+            "every step passed; a was put right by r");
+}
+
+TEST(Verdict, aRepairThatIsNotOneStaysAFail) {
+  const Diagnosis hot{"HOT", DiagnosisType::fail, "hot"};
+  const Diagnosis other{"OTHER", DiagnosisType::fail, "other"};
+  // Not measured again; outside still; another fault beside it; a sample outside its limit; the
+  // repair failed, broke, or was left out.
+  EXPECT_EQ(verdict(repaired({outside(), hot}, {})), Verdict::fail);
+  EXPECT_EQ(verdict(repaired({outside(), hot}, {outside()})), Verdict::fail);
+  EXPECT_EQ(verdict(repaired({outside(), hot, other}, {inside()})), Verdict::fail);
+  EXPECT_EQ(verdict(repaired({SeriesStart{"s", "Cel", "a/0", {limit}},
+                              SeriesElement{"a/0", 0, 90.0, 1}, SeriesEnd{"a/0", 1}, hot},
+                             {inside()})),
+            Verdict::fail);
+  EXPECT_EQ(verdict(repaired({outside(), hot}, {inside(), other})), Verdict::fail);
+  EXPECT_EQ(verdict(repaired({outside(), hot}, {inside()}, Status::error)), Verdict::fail);
+  EXPECT_EQ(verdict(repaired({outside(), hot}, {inside()}, Status::skip)), Verdict::fail);
+  EXPECT_EQ(verdict(repaired({outside(), hot, TestError{"io", "m"}}, {inside()})), Verdict::fail);
+  // Its value within limits of its own does not do: those of the failed step count.
+  const auto loose = make_validator(Comparison::less_or_equal, 95.0, "Cel");
+  EXPECT_EQ(verdict(repaired({outside(), hot}, {Measurement{"t", 90.0, "Cel", {loose}, ""}})),
+            Verdict::fail);
+}
+
+TEST(Verdict, aRepairThatWasNotNeededIsNothingLeftOut) {
+  const auto journal = repaired({inside()}, {}, Status::skip);
+  EXPECT_EQ(verdict(journal), Verdict::pass);
+  EXPECT_EQ(verdict_reason(fold(journal.lines()), false), "every step passed");
+  EXPECT_EQ(verdict(repaired({inside()}, {}, Status::error)), Verdict::incomplete);
+}
+
 TEST(Verdict, anObservationIsNoFault) {
   EXPECT_EQ(verdict(Journal()
                         .start({{"a", true}})

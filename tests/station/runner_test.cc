@@ -63,7 +63,7 @@ class RunnerTest : public ::testing::Test {
             stops_step};
   }
   reports::RunSummary run(const CancelToken& interrupt) {
-    const std::string journal = folder_ / "journal.jsonl";
+    const std::string journal = folder_ / ("journal-" + std::to_string(++runs_) + ".jsonl");
     {
       auto recorder = reports::Recorder::create(journal);
       EXPECT_TRUE(recorder);
@@ -84,6 +84,7 @@ class RunnerTest : public ::testing::Test {
   std::vector<std::unique_ptr<Probe>> probes_;
   Plan plan_{.id = "p", .name = "p"};
   CancelToken never_;
+  int runs_ = 0;
 };
 
 TEST_F(RunnerTest, goesOnAfterAStepThatFailedOrCouldNotTest) {
@@ -101,6 +102,62 @@ TEST_F(RunnerTest, goesOnAfterAStepThatFailedOrCouldNotTest) {
   EXPECT_EQ(run_summary.steps[1].errors[0].message, "/sys/x: cannot read");
   EXPECT_EQ(run_summary.steps[2].state, StepState::pass);
   EXPECT_EQ(verdict_of(run_summary, false), Verdict::fail);
+}
+
+TEST_F(RunnerTest, aRepairIsDoneOnlyWhereItsFaultWasFound) {
+  int repairs = 0;
+  bool faulty = true;
+  std::string code = "FIRMWARE_OUTDATED";
+  plan_.steps.push_back(step("looks", [&](StepContext& c) -> Result<> {
+    if (faulty) c.recorder.finding({.code = code, .message = "m"});
+    return {};
+  }));
+  plan_.steps.push_back(step("repairs", [&](StepContext&) -> Result<> {
+    ++repairs;
+    return {};
+  }));
+  plan_.steps[1].repairs = "looks";
+  plan_.steps[1].repairs_fault = "FIRMWARE_OUTDATED";
+  EXPECT_EQ(verdict_of(run(), false), Verdict::pass);
+  EXPECT_EQ(repairs, 1);
+  faulty = false;
+  auto summary = run();
+  EXPECT_EQ(repairs, 1);
+  EXPECT_EQ(summary.steps[1].state, StepState::skip);
+  EXPECT_EQ(verdict_of(summary, false), Verdict::pass);
+  faulty = true;
+  code = "UART_GARBLED";
+  EXPECT_EQ(verdict_of(run(), false), Verdict::fail);
+  EXPECT_EQ(repairs, 1);
+}
+
+TEST_F(RunnerTest, aRepairThatFailsLeavesTheRunFailed) {
+  plan_.steps.push_back(step("looks", [&](StepContext& c) -> Result<> {
+    c.recorder.finding({.code = "FIRMWARE_OUTDATED", .message = "m"});
+    return {};
+  }));
+  plan_.steps.push_back(step(
+      "repairs", [&](StepContext&) -> Result<> { return fail(ErrorKind::bad_file, "no image"); }));
+  plan_.steps[1].repairs = "looks";
+  plan_.steps[1].repairs_fault = "FIRMWARE_OUTDATED";
+  EXPECT_EQ(verdict_of(run(), false), Verdict::fail);
+}
+
+TEST_F(RunnerTest, theWrongBoardIsNotTestedFurther) {
+  bool ran = false;
+  plan_.steps.push_back(step("looks", [&](StepContext& c) -> Result<> {
+    EXPECT_EQ(c.serial, "sn");
+    c.recorder.finding({.code = "SERIAL_MISMATCH", .message = "m"});
+    return {};
+  }));
+  plan_.steps.push_back(step("next", [&](StepContext&) -> Result<> {
+    ran = true;
+    return {};
+  }));
+  const auto summary = run();
+  EXPECT_FALSE(ran);
+  EXPECT_EQ(summary.steps[1].state, StepState::pending);
+  EXPECT_EQ(verdict_of(summary, false), Verdict::fail);
 }
 
 TEST_F(RunnerTest, aStepThatTakesTooLongIsCancelledAndIsNoPass) {

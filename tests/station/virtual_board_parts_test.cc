@@ -3,10 +3,12 @@
 
 #include "probes/fragmentation/buddyinfo.h"
 #include "probes/pcie/config_space.h"
+#include "station/virtual/firmware_chip.h"
 #include "station/virtual/page_frames.h"
 #include "station/virtual/pci_config.h"
 #include "station/virtual/thermal_model.h"
 #include "station/virtual/virtual_npu.h"
+#include "tests/base/scratch.h"
 #include "tests/support/program.h"
 
 namespace assay::station {
@@ -86,7 +88,7 @@ TEST(PageFrames, buddyinfoAddsUpToWhatIsFreeOutsideThePool) {
 }
 
 TEST(VirtualNpu, mapsADenseModelOnlyAfterThePoolWasJoined) {
-  VirtualNpu npu(frames(), {4, 1887436800, true, true});
+  VirtualNpu npu(frames(), {4, 1887436800, true, [] { return true; }});
   const std::uint64_t dense = 21'300'000'000;
   const auto refused = npu.map(dense, Placement::contiguous);
   ASSERT_FALSE(refused);
@@ -103,8 +105,28 @@ TEST(VirtualNpu, mapsADenseModelOnlyAfterThePoolWasJoined) {
   EXPECT_EQ(npu.pool_info().live_mappings, 0u);
 }
 
+TEST(VirtualNpu, newFirmwareBringsLargePagesWithoutANewBoard) {
+  bool new_firmware = false;
+  VirtualNpu npu(frames(), {4, 1887436800, true, [&] { return new_firmware; }});
+  ASSERT_TRUE(npu.pool_flush());
+  ASSERT_TRUE(npu.pool_defragment());
+  const std::uint64_t dense = 21'300'000'000;
+  EXPECT_FALSE(npu.map(dense, Placement::contiguous));
+  new_firmware = true;
+  EXPECT_TRUE(npu.map(dense, Placement::contiguous));
+}
+
+TEST(FirmwareChip, saysWhatRuns) {
+  const test::Scratch folder;
+  const std::string chip = folder / "chip";
+  EXPECT_EQ(running_version(chip), std::nullopt);
+  ASSERT_TRUE(make_firmware_chip(chip, "board-a", "2.1.4-rc3"));
+  ASSERT_TRUE(running_version(chip));
+  EXPECT_EQ(running_version(chip)->text(), "2.1.4-rc3");
+}
+
 TEST(VirtualNpu, refusesToDefragmentUnderLiveMappings) {
-  VirtualNpu npu(frames(), {4, 1887436800, true, true});
+  VirtualNpu npu(frames(), {4, 1887436800, true, [] { return true; }});
   const auto expert = npu.map(40'000'000, Placement::scattered);
   ASSERT_TRUE(expert);
   EXPECT_GT(expert->blocks, 1u);
@@ -116,7 +138,7 @@ TEST(VirtualNpu, refusesToDefragmentUnderLiveMappings) {
 }
 
 TEST(VirtualNpu, aChunkIsBoundedAndAMappingIsNotEmpty) {
-  VirtualNpu npu(frames(), {4, 1887436800, true, true});
+  VirtualNpu npu(frames(), {4, 1887436800, true, [] { return true; }});
   EXPECT_EQ(npu.map(1887436801, Placement::scattered).error().kind, ErrorKind::usage);
   EXPECT_EQ(npu.map(0, Placement::contiguous).error().kind, ErrorKind::usage);
 }

@@ -1,0 +1,166 @@
+#include "probes/firmware/firmware_flash.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+
+#include "firmware/serial/transport.h"
+#include "firmware/update/updater.h"
+#include "probes/firmware/uart_port.h"
+
+namespace assay::probes {
+namespace {
+
+using firmware::FirmwareImage;
+using firmware::UpdatePhase;
+using reports::Comparison;
+
+// The image given, else the profile's. A name that is no file here is looked for where images lie.
+Result<std::string> find_image(const Bench& bench, const Parameters& parameters) {
+  const auto& profile = bench.board.firmware;
+  const std::string name = parameters.text("image", profile ? profile->image : "");
+  if (name.empty()) {
+    return fail(ErrorKind::usage, "the board's profile names no firmware; name the image", "image");
+  }
+  std::error_code ignored;
+  if (parameters.has("image") || std::filesystem::exists(name, ignored)) return name;
+  std::string folders;
+  for (const std::string& folder : bench.firmware_folders) {
+    const std::string path = folder + "/" + name;
+    if (std::filesystem::exists(path, ignored)) return path;
+    folders += (folders.empty() ? "" : ", ") + folder;
+  }
+  return fail(ErrorKind::bad_file, "is not here and not in " + folders, name,
+              "get it from the board's vendor; a raw .bin is wrapped by  assay fw pack");
+}
+
+firmware::ImagePolicy image_policy(const Bench& bench) {
+  const auto& profile = bench.board.firmware;
+  return {bench.board.id, profile ? profile->public_key : ""};
+}
+
+// All that can be said before the board is asked.
+Result<FirmwareImage> load_image(const Bench& bench, const Parameters& parameters) {
+  const auto path = find_image(bench, parameters);
+  if (!path) return std::unexpected(path.error());
+  auto image = firmware::read_image(*path);
+  if (!image) return image;
+  if (auto fits = firmware::check_image(*image, image_policy(bench)); !fits) {
+    fits.error().where = *path;
+    return std::unexpected(fits.error());
+  }
+  return image;
+}
+
+Result<> preflight_firmware_flash(const Bench& bench, const Parameters& parameters) {
+  const auto image = load_image(bench, parameters);
+  return image ? Result<>() : std::unexpected(image.error());
+}
+
+firmware::UpdateOptions make_options(StepContext& context) {
+  const BoardProfile& board = context.bench.board;
+  firmware::UpdateOptions options;
+  options.query = board.uart->query;
+  options.bauds = board.uart->baud;
+  options.transfer_baud = board.uart->transfer_baud;
+  options.image = image_policy(context.bench);
+  options.board.allow_downgrade = context.parameters.flag("allow_downgrade");
+  if (board.thermal) {
+    options.board.temperature_limit_mc = static_cast<std::int32_t>(board.thermal->limit_mc);
+  }
+  options.cancel = &context.cancel;
+  options.on_note = [&recorder = context.recorder](const std::string& note) {
+    recorder.log(reports::Severity::warning, note);
+  };
+  return options;
+}
+
+void report_outcome(StepContext& context, const firmware::UpdateOutcome& outcome) {
+  reports::StepRecorder& recorder = context.recorder;
+  recorder.headline(outcome.same_version ? outcome.to + " already"
+                                         : outcome.from + " -> " + outcome.to);
+  recorder.log(reports::Severity::info,
+               outcome.same_version
+                   ? "the board runs " + outcome.to + " already: nothing was done"
+                   : "the board ran " + outcome.from + " and runs " + outcome.to + ", confirmed");
+  std::vector<reports::Validator> limits;
+  if (const auto& firmware = context.bench.board.firmware) {
+    limits.push_back(
+        reports::make_validator(Comparison::greater_or_equal, firmware->minimum.text(), "", true));
+  }
+  recorder.measure("version_before", outcome.from, "");
+  recorder.measure("version", outcome.to, "", std::move(limits));
+  recorder.measure("interruptions", std::int64_t{outcome.interruptions}, "1");
+  if (outcome.transfer_ns == 0) return;
+  recorder.measure("bytes", static_cast<std::int64_t>(outcome.bytes), "By");
+  recorder.measure("baud", std::int64_t{outcome.baud}, "Bd");
+  recorder.measure(
+      "rate", static_cast<double>(outcome.bytes) * 1e9 / static_cast<double>(outcome.transfer_ns),
+      "By/s");
+}
+
+Result<> run_firmware_flash(StepContext& context) {
+  reports::StepRecorder& recorder = context.recorder;
+  if (!context.bench.board.uart) {
+    recorder.skip("the board's profile names no UART");
+    return {};
+  }
+  const auto image = load_image(context.bench, context.parameters);
+  if (!image) return std::unexpected(image.error());
+  const auto port = choose_port(context.bench);
+  if (!port) return std::unexpected(port.error());
+
+  bool sending = false;
+  auto options = make_options(context);
+  options.on_progress = [&](UpdatePhase phase, std::uint64_t done, std::uint64_t total) {
+    sending = sending || phase == UpdatePhase::transfer;
+    recorder.progress(done, total,
+                      fmt::format("{} {}", firmware::to_text(phase), image->header.version));
+  };
+  const int baud = context.bench.board.uart->baud.front();
+  const auto outcome = firmware::update_board([&] { return firmware::open_transport(*port, baud); },
+                                              *image, options);
+  if (outcome) {
+    report_outcome(context, *outcome);
+    return {};
+  }
+  const Error& error = outcome.error();
+  const bool of_the_board = error.kind == ErrorKind::timeout || error.kind == ErrorKind::protocol ||
+                            error.kind == ErrorKind::vanished;
+  if (sending && of_the_board) {
+    recorder.finding({.code = "FIRMWARE_UPDATE_FAILED",
+                      .message = fmt::format("The board was sent {} and does not run it.",
+                                             image->header.version),
+                      .where = *port,
+                      .evidence = {error.what}});
+    recorder.headline("failed");
+    return {};
+  }
+  if (report_no_answer(recorder, error, *port)) return {};
+  return std::unexpected(error);
+}
+
+}  // namespace
+
+Probe firmware_flash_probe() {
+  return {.name = "firmware.flash",
+          .summary = "update the board's firmware: guarded, read back, confirmed",
+          .parameters = {{"image", ParameterType::text,
+                          "firmware image; the one that the profile names by default"},
+                         {"allow_downgrade", ParameterType::flag,
+                          "also to a version older than the one that runs"}},
+          .measurements =
+              {{.name = "version_before", .unit = "", .help = "that ran", .semantic_version = true},
+               {.name = "version", .unit = "", .help = "that runs now", .semantic_version = true},
+               {.name = "interruptions",
+                .unit = "1",
+                .help = "transfers that broke off and were begun again"},
+               {.name = "bytes", .unit = "By", .help = "of the image"},
+               {.name = "baud", .unit = "Bd", .help = "of the transfer"},
+               {.name = "rate", .unit = "By/s", .help = "of the transfer"}},
+          .preflight = preflight_firmware_flash,
+          .run = run_firmware_flash,
+          .monitor = nullptr};
+}
+
+}  // namespace assay::probes

@@ -1,0 +1,166 @@
+// assay fw, as a person uses it: on a virtual board, with images of their own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/end_to_end/run_files.h"
+#include "tests/support/program.h"
+
+namespace assay::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class FirmwareCommands : public ::testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& content) {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+    return folder_ / name;
+  }
+  // An image of that version around some payload.
+  std::string image(const std::string& version, const std::string& board = "m6-mini",
+                    const std::string& counter = "1") {
+    const std::string raw = file("raw.bin", std::string(150'000, 'x') + version);
+    const std::string path = folder_ / (board + "-" + version + ".bin");
+    const Finished packed = assay({"fw", "pack", raw, "-o", path, "--board", board, "--version",
+                                   version, "--security-counter", counter});
+    EXPECT_EQ(packed.exit_code, 0) << packed.err;
+    return path;
+  }
+  TemporaryFolder folder_;
+};
+
+int lines(const std::string& text) {
+  return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST_F(FirmwareCommands, aNewImageIsFlashedAndTheReportSaysFromWhatToWhat) {
+  const Finished run = assay({"fw", "flash", image("2.4.0"), "--virtual", "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
+  const auto report = nlohmann::json::parse(run.out);
+  const auto step = report["steps"][0];
+  EXPECT_EQ(step["headline"], "2.3.1 -> 2.4.0");
+  EXPECT_EQ(named(step["measurements"], "version_before")["value"], "2.3.1");
+  EXPECT_EQ(named(step["measurements"], "version")["value"], "2.4.0");
+  EXPECT_EQ(named(step["measurements"], "baud")["value"], 921600);
+}
+
+TEST_F(FirmwareCommands, theNameThatPeopleKnowTakesTheFlagThatTheyKnow) {
+  const std::string known =
+      std::filesystem::path(assay_argv({})[0]).parent_path() / "npu_flash_tool";
+  const Finished run = Program({known, "--upgrade", image("2.4.0"), "--virtual"}).wait();
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("2.3.1 -> 2.4.0"));
+}
+
+TEST_F(FirmwareCommands, whatIsNoImageForThisBoardIsRefusedInOneLineBeforeTheBoardIsAsked) {
+  const std::string good = image("2.4.0");
+  const std::string content = read_file(good);
+  std::string flipped = content;
+  flipped[100'000] ^= 1;
+  const std::string huge = file("huge.bin", "A");
+  ASSERT_EQ(truncate(huge.c_str(), off_t{2} << 30), 0);
+  const std::pair<std::string, const char*> cases[] = {
+      {file("cut.bin", content.substr(0, 70'000)), "is cut off"},
+      {image("2.4.0", "another-board"), "is for the board \"another-board\""},
+      {file("flipped.bin", flipped), "is damaged"},
+      {folder_.path(), "is a folder"},
+      {file("empty.bin", ""), "is empty"},
+      {huge, "bytes"},
+      {file("text.bin", std::string(5000, 'a')), "is no firmware image"},
+      {folder_ / "missing.bin", "no such file"}};
+  for (const auto& [path, reason] : cases) {
+    // Silent: a board that was asked would take seconds, and end with another code.
+    const Finished run = assay({"fw", "flash", path, "--virtual", "--fault", "fw-silent"});
+    EXPECT_EQ(run.exit_code, 2) << path << run.out << run.err;
+    EXPECT_EQ(lines(run.err), 1) << run.err;
+    EXPECT_THAT(run.err, HasSubstr(reason));
+    EXPECT_EQ(run.out, "");
+  }
+}
+
+TEST_F(FirmwareCommands, anOlderImageNeedsTheFlag) {
+  const std::string older = image("2.2.0");
+  const Finished refused = assay({"fw", "flash", older, "--virtual"});
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.out, HasSubstr("--allow-downgrade"));
+  const Finished taken = assay({"fw", "flash", older, "--virtual", "--allow-downgrade", "--json"});
+  // Below the profile's minimum: done, and not good enough.
+  EXPECT_EQ(taken.exit_code, 1) << taken.err;
+  EXPECT_EQ(nlohmann::json::parse(taken.out)["steps"][0]["headline"], "2.3.1 -> 2.2.0");
+}
+
+TEST_F(FirmwareCommands, aSignedImageIsInspectedWithItsKey) {
+  const std::string unsigned_image = image("2.4.0");
+  const std::string key = folder_ / "key.pem";
+  ASSERT_EQ(Program({"/usr/bin/openssl", "genpkey", "-algorithm", "ed25519", "-out", key})
+                .wait()
+                .exit_code,
+            0);
+  ASSERT_EQ(
+      Program({"/usr/bin/openssl", "pkey", "-in", key, "-pubout", "-out", folder_ / "public.pem"})
+          .wait()
+          .exit_code,
+      0);
+  const std::string signed_image = folder_ / "signed.bin";
+  ASSERT_EQ(assay({"fw", "sign", unsigned_image, "--key", key, "-o", signed_image}).exit_code, 0);
+  const Finished right =
+      assay({"fw", "inspect", signed_image, "--key", folder_ / "public.pem", "--json"});
+  ASSERT_EQ(right.exit_code, 0) << right.err;
+  EXPECT_EQ(nlohmann::json::parse(right.out)["signature"], "right");
+  EXPECT_EQ(assay({"fw", "inspect", unsigned_image, "--key", folder_ / "public.pem"}).exit_code, 2);
+  // Not over a file that is there.
+  EXPECT_EQ(assay({"fw", "sign", unsigned_image, "--key", key, "-o", signed_image}).exit_code, 2);
+}
+
+TEST_F(FirmwareCommands, aProfileWithAKeyTakesNoImageOfAnother) {
+  const std::string key = folder_ / "key.pem";
+  ASSERT_EQ(Program({"/usr/bin/openssl", "genpkey", "-algorithm", "ed25519", "-out", key})
+                .wait()
+                .exit_code,
+            0);
+  const std::string unsigned_image = image("2.4.0");
+  const std::string signed_image = folder_ / "signed.bin";
+  const Finished made = assay({"fw", "sign", unsigned_image, "--key", key, "-o", signed_image});
+  ASSERT_EQ(made.exit_code, 0);
+  const std::size_t at = made.out.find("MCowBQYDK2VwAyEA");
+  ASSERT_NE(at, std::string::npos) << made.out;
+  auto profile = nlohmann::json::parse(read_file(ASSAY_SOURCE "/boards/m6-mini.json"));
+  profile["firmware"]["public_key"] = made.out.substr(at, 60);
+  const std::string board = file("keyed.json", profile.dump());
+  const Finished refused = assay({"fw", "flash", unsigned_image, "--virtual", "--board", board});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("the image is not signed"));
+  const Finished taken = assay({"fw", "flash", signed_image, "--virtual", "--board", board});
+  EXPECT_EQ(taken.exit_code, 0) << taken.out << taken.err;
+}
+
+TEST_F(FirmwareCommands, slotsResetAndConsoleTalkToTheBoard) {
+  const Finished slots = assay({"fw", "slots", "--virtual", "--json"});
+  ASSERT_EQ(slots.exit_code, 0) << slots.err;
+  const auto json = nlohmann::json::parse(slots.out);
+  EXPECT_EQ(json["slots"][0]["version"], "2.3.1");
+  EXPECT_EQ(json["slots"][0]["state"], "running");
+  EXPECT_EQ(json["slots"][1]["state"], "empty");
+  const Finished reset = assay({"fw", "reset", "--virtual"});
+  EXPECT_EQ(reset.exit_code, 0) << reset.err;
+  EXPECT_THAT(reset.out, HasSubstr("runs 2.3.1"));
+  const Finished said =
+      Program(
+          {"/bin/sh", "-c", "printf 'AT+SN?\\r' | " + assay_argv({})[0] + " fw console --virtual"})
+          .wait();
+  EXPECT_EQ(said.exit_code, 0) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("SN:M6-2026-004417"));
+  EXPECT_THAT(said.out, HasSubstr("NPU boot 2.3.1"));
+}
+
+TEST_F(FirmwareCommands, listSaysWhatThereIs) {
+  const Finished list = assay({"fw", "list", "--json"});
+  EXPECT_EQ(list.exit_code, 0) << list.err;
+  EXPECT_TRUE(nlohmann::json::parse(list.out).is_array());
+}
+
+}  // namespace
+}  // namespace assay::test
