@@ -69,7 +69,8 @@ NpuFirmware::NpuFirmware(const BoardPort& port)
                               auto* self = static_cast<NpuFirmware*>(f);
                               self->update_error_ = self->slots_.write(bytes, size);
                               return self->update_error_ == UpdateError::none;
-                            }}) {}
+                            }}),
+      smp_(port.uart, slots_) {}
 
 void NpuFirmware::boot() {
   const std::uint8_t slot = slots_.boot();
@@ -166,6 +167,10 @@ void NpuFirmware::receive(std::uint8_t byte, std::uint32_t now_ms) {
   if (receiving_) {
     receiver_.receive(byte, now_ms);
     look_at_transfer();
+    return;
+  }
+  if (smp_.receive(byte)) {
+    if (smp_.wants_reset()) port_.reset(port_.context);
     return;
   }
   server_.receive(byte);

@@ -1,5 +1,6 @@
 // The reference firmware as a whole: boots an image out of two slots, answers AT commands, takes a
-// new image by YMODEM. Freestanding; a port gives it a UART, a flash chip, a clock and a reset.
+// new image by YMODEM, or by SMP on the same line. Freestanding; a port gives it a UART, a flash
+// chip, a clock and a reset.
 //
 // Beside the commands of at_server.h:
 //   AT+SLOTS?    SLOT:<n>,<version or EMPTY>,<RUNNING or ->   for each slot
@@ -18,6 +19,7 @@
 
 #include "firmware/device/at_server.h"
 #include "firmware/device/slots.h"
+#include "firmware/device/smp_server.h"
 #include "firmware/device/ymodem_receiver.h"
 
 namespace assay::firmware::device {
@@ -67,6 +69,7 @@ class NpuFirmware {
   Slots slots_;
   AtServer server_;
   YmodemReceiver receiver_;
+  SmpServer smp_;
   bool receiving_ = false;
   bool begin_receiving_ = false;  // behind the OK
   std::uint32_t new_baud_ = 0;    // behind the OK; 0: as it is

@@ -182,6 +182,13 @@ UpdateError Slots::finish_update() {
   return write_boot_record(flash_, layout_, record) ? UpdateError::none : UpdateError::flash;
 }
 
+std::uint8_t Slots::pending() const {
+  BootRecord record;
+  const bool waits =
+      read_boot_record(flash_, layout_, &record) && record.state == BootRecord::State::pending;
+  return waits ? record.trial : no_slot;
+}
+
 bool Slots::confirm() {
   if (!on_trial_) return running_ != no_slot;
   BootRecord settled;

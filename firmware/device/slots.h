@@ -48,6 +48,12 @@ class Slots {
   UpdateError write(const std::uint8_t* bytes, std::uint32_t size);
   UpdateError finish_update();
 
+  // An update has begun and has not ended; the bytes of it that came.
+  bool updating() const { return updating_; }
+  std::uint32_t received() const { return received_; }
+  // The slot that the next boot tries; no_slot: none.
+  std::uint8_t pending() const;
+
   // Keeps the image that is on trial.
   bool confirm();
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "firmware/serial/at_client.h"
+#include "firmware/serial/smp_client.h"
 #include "firmware/serial/ymodem_sender.h"
 #include "firmware/update/board_client.h"
 
@@ -123,6 +124,28 @@ class Updater {
     if (options_.transfer_baud != 0 && options_.transfer_baud != baud_) {
       if (auto raised = change_rate(options_.transfer_baud); !raised) return raised;
     }
+    outcome_.bytes = image_.bytes.size();
+    report(UpdatePhase::transfer, 0, image_.bytes.size());
+    const std::int64_t begin = monotonic_ns();
+    auto sent = options_.protocol == UpdateProtocol::smp ? send_by_smp() : send_by_modem();
+    outcome_.transfer_ns = monotonic_ns() - begin;
+    return sent;
+  }
+
+  Result<> send_by_smp() {
+    SmpClient client(
+        *transport_,
+        {.timeout_ns = answer_timeout_ns, .tries = block_tries, .cancel = options_.cancel});
+    if (auto sent = client.upload(
+            image_.bytes, image_.header.sha256,
+            [&](std::uint64_t done) { report(UpdatePhase::transfer, done, image_.bytes.size()); });
+        !sent) {
+      return sent;
+    }
+    return client.test(image_.header.sha256);
+  }
+
+  Result<> send_by_modem() {
     AtClient client(*transport_);
     if (auto begun = order(client, "AT+UPDATE", at_); !begun) return begun;
     std::uint64_t acknowledged = 0;
@@ -136,11 +159,7 @@ class Updater {
       acknowledged = done;
       report(UpdatePhase::transfer, done, image_.bytes.size());
     };
-    report(UpdatePhase::transfer, 0, image_.bytes.size());
-    const std::int64_t begin = monotonic_ns();
     const auto sent = send_file(*transport_, "firmware.bin", image_.bytes, modem);
-    outcome_.transfer_ns = monotonic_ns() - begin;
-    outcome_.bytes = image_.bytes.size();
     if (!sent && sent.error().kind == ErrorKind::vanished) return sent;
     if (!sent && sent.error().kind == ErrorKind::cancelled) return sent;
     // What the board made of it counts; the sender does not see why it was refused.

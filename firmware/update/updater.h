@@ -27,7 +27,13 @@ namespace assay::firmware {
 enum class UpdatePhase { ask, transfer, reset, confirm };
 const char* to_text(UpdatePhase phase);
 
+enum class UpdateProtocol {
+  ymodem,  // AT+UPDATE; XMODEM-1K when the receiver takes no batches
+  smp,     // MCUmgr's, on the same line; goes on where it broke off
+};
+
 struct UpdateOptions {
+  UpdateProtocol protocol = UpdateProtocol::ymodem;
   std::string query = "AT+NPUCFG?";
   std::vector<int> bauds = {115200};  // where the board may answer, not empty
   int transfer_baud = 0;              // for the transfer, when the board can; 0: as found

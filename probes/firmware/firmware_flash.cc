@@ -57,6 +57,17 @@ Result<> preflight_firmware_flash(const Bench& bench, const Parameters& paramete
   return image ? Result<>() : std::unexpected(image.error());
 }
 
+firmware::UpdateProtocol protocol_of(const Parameters& parameters) {
+  return parameters.text("protocol") == "smp" ? firmware::UpdateProtocol::smp
+                                              : firmware::UpdateProtocol::ymodem;
+}
+
+Result<> check_firmware_flash(const Parameters& parameters) {
+  const std::string protocol = parameters.text("protocol", "ymodem");
+  if (protocol == "ymodem" || protocol == "smp") return {};
+  return fail(ErrorKind::usage, "expected ymodem or smp", "protocol");
+}
+
 firmware::UpdateOptions make_options(StepContext& context) {
   const BoardProfile& board = context.bench.board;
   firmware::UpdateOptions options;
@@ -64,6 +75,7 @@ firmware::UpdateOptions make_options(StepContext& context) {
   options.bauds = board.uart->baud;
   options.transfer_baud = board.uart->transfer_baud;
   options.image = image_policy(context.bench);
+  options.protocol = protocol_of(context.parameters);
   options.board.allow_downgrade = context.parameters.flag("allow_downgrade");
   if (board.thermal) {
     options.board.temperature_limit_mc = static_cast<std::int32_t>(board.thermal->limit_mc);
@@ -147,6 +159,7 @@ Probe firmware_flash_probe() {
           .summary = "update the board's firmware: guarded, read back, confirmed",
           .parameters = {{"image", ParameterType::text,
                           "firmware image; the one that the profile names by default"},
+                         {"protocol", ParameterType::text, "ymodem, or smp (MCUmgr)"},
                          {"allow_downgrade", ParameterType::flag,
                           "also to a version older than the one that runs"}},
           .measurements =
@@ -158,6 +171,7 @@ Probe firmware_flash_probe() {
                {.name = "bytes", .unit = "By", .help = "of the image"},
                {.name = "baud", .unit = "Bd", .help = "of the transfer"},
                {.name = "rate", .unit = "By/s", .help = "of the transfer"}},
+          .check = check_firmware_flash,
           .preflight = preflight_firmware_flash,
           .run = run_firmware_flash,
           .monitor = nullptr};

@@ -102,6 +102,26 @@ TEST_F(UpdaterTest, bringsABoardFromOldToNewAndConfirms) {
   EXPECT_EQ(running(), "2.3.1");
 }
 
+TEST_F(UpdaterTest, smpBringsItThereToo) {
+  start_with("2.1.4-rc3");
+  power_on();
+  options_.protocol = UpdateProtocol::smp;
+  const auto done = update(image_of("2.3.1"));
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(done->from, "2.1.4-rc3");
+  EXPECT_EQ(running(), "2.3.1");
+}
+
+TEST_F(UpdaterTest, aPowerCutInAnUploadBySmpIsTriedAgain) {
+  start_with("2.1.4-rc3");
+  power_on({"--cut-power-at", "60000"});
+  options_.protocol = UpdateProtocol::smp;
+  const auto done = update(image_of("2.3.1"));
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(done->interruptions, 1u);
+  EXPECT_EQ(running(), "2.3.1");
+}
+
 TEST_F(UpdaterTest, theSameVersionLeavesTheChipAsItIs) {
   start_with("2.3.1");
   const std::string before = test::read_file(folder_ / "chip");
