@@ -198,13 +198,17 @@ void DfuDevice::let_time_pass(std::uint32_t now_ms) {
 ControlReply DfuDevice::class_request(const SetupPacket& setup, const std::uint8_t* data,
                                       std::uint32_t now_ms) {
   if (!in_dfu_mode()) return app_request(setup, now_ms);
-  // Nothing but a reset leads out of here.
-  if (state_ == DfuState::manifest_wait_reset) return {};
   if (state_ == DfuState::download_busy || state_ == DfuState::manifest) {
     return stall(DfuStatus::stalled_packet);
   }
   const bool in = (setup.request_type & request_in) != 0;
   const auto request = static_cast<DfuRequest>(setup.request);
+  // Nothing but a reset leads out of here. dfu-util does not reset a device that does not say that
+  // it waits for one.
+  if (state_ == DfuState::manifest_wait_reset &&
+      (!in || (request != DfuRequest::get_status && request != DfuRequest::get_state))) {
+    return {};
+  }
   const bool wants_data = request == DfuRequest::upload || request == DfuRequest::get_status ||
                           request == DfuRequest::get_state;
   if (in != wants_data) return stall(DfuStatus::stalled_packet);

@@ -190,10 +190,12 @@ TEST_F(DfuDeviceTest, eachRequestInEachStateDoesWhatTheTablesSay) {
 
 TEST_F(DfuDeviceTest, whileItWaitsForTheResetNothingElseLeadsOut) {
   bring_to(S::manifest_wait_reset);
-  for (const R request : {R::detach, R::get_status, R::clear_status, R::get_state, R::abort}) {
+  for (const R request : {R::detach, R::download, R::upload, R::clear_status, R::abort}) {
     EXPECT_TRUE(board_.request(request).stalled);
     EXPECT_EQ(board_.dfu().state(), S::manifest_wait_reset);
   }
+  EXPECT_EQ(status().state, S::manifest_wait_reset);
+  EXPECT_THAT(board_.request(R::get_state).data, ElementsAre(8));
   EXPECT_FALSE(board_.dfu().wants_reset());
   board_.bus_reset();
   EXPECT_TRUE(board_.dfu().wants_reset());
