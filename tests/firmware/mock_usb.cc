@@ -15,7 +15,6 @@
 namespace assay::test {
 namespace {
 
-constexpr const char* hub_path = "/sys/devices/pci0000:00/0000:00:14.0/usb1";
 constexpr const char* board_path = "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-2";
 
 // A root hub: device, configuration, one interface without its endpoint.
@@ -43,77 +42,48 @@ MockUsb::MockUsb(DfuBoard& board, const device::DfuIdentity& identity)
   g_signal_connect(ioctls_.get(), "handle-ioctl", G_CALLBACK(&MockUsb::on_ioctl), this);
   g_signal_connect(ioctls_.get(), "client-vanished", G_CALLBACK(&MockUsb::on_vanished), this);
   EXPECT_TRUE(umockdev_testbed_add_from_string(bed_.get(), hub_text, nullptr));
-  {
-    const std::scoped_lock lock(mutex_);
-    board_.now_ms = now_ms();
-    ++enumerations_;
-  }
+  const std::scoped_lock lock(mutex_);
+  board_.now_ms = now_ms();
   add();
-  hub_ = std::jthread([this](std::stop_token stop) { hub(stop); });
 }
 
 MockUsb::~MockUsb() {
-  hub_.request_stop();
-  hub_.join();
-  if (!node_.empty()) umockdev_testbed_detach_ioctl(bed_.get(), node_.c_str(), nullptr);
+  // Ends umockdev's thread, which looks at the members below.
+  bed_.reset();
 }
 
+// What the kernel does with a device that is new: reads its descriptors, configures it, and gives
+// it an address that it did not have before. The nodes of earlier addresses answer ENODEV.
 void MockUsb::add() {
   std::string hex;
-  std::string address;
-  {
-    const std::scoped_lock lock(mutex_);
-    for (const auto& [type, length] : {std::pair{0x0100, 18}, std::pair{0x0200, 255}}) {
-      const auto reply = board_.control(
-          {0x80, 6, static_cast<std::uint16_t>(type), 0, static_cast<std::uint16_t>(length)});
-      for (const std::uint8_t byte : reply.data) hex += fmt::format("{:02X}", byte);
-    }
-    board_.control({0x00, 9, 1, 0, 0});
-    address = fmt::format("{:03}", 1 + enumerations_);
-    node_ = "/dev/bus/usb/001/" + address;
+  for (const auto& [type, length] : {std::pair{0x0100, 18}, std::pair{0x0200, 255}}) {
+    const auto reply = board_.control(
+        {0x80, 6, static_cast<std::uint16_t>(type), 0, static_cast<std::uint16_t>(length)});
+    for (const std::uint8_t byte : reply.data) hex += fmt::format("{:02X}", byte);
   }
+  board_.control({0x00, 9, 1, 0, 0});
+  const int address = 2 + enumerations_++;
+  node_ = fmt::format("/dev/bus/usb/001/{:03}", address);
   const std::string text = fmt::format(
       "P: /devices/pci0000:00/0000:00:14.0/usb1/1-2\n"
-      "N: bus/usb/001/{0}\n"
-      "E: SUBSYSTEM=usb\nE: DEVTYPE=usb_device\nE: DEVNAME=/dev/bus/usb/001/{0}\n"
-      "E: BUSNUM=001\nE: DEVNUM={0}\nE: MAJOR=189\nE: MINOR={1}\n"
-      "A: busnum=1\\n\nA: devnum={2}\\n\nA: bConfigurationValue=1\\n\nA: speed=12\\n\n"
-      "A: serial={3}\\n\nA: product={4}\\n\n"
-      "H: descriptors={5}\n",
-      address, std::stoi(address) - 1, std::stoi(address), identity_.serial, identity_.product,
-      hex);
+      "N: bus/usb/001/{0:03}\n"
+      "E: SUBSYSTEM=usb\nE: DEVTYPE=usb_device\nE: DEVNAME=/dev/bus/usb/001/{0:03}\n"
+      "E: BUSNUM=001\nE: DEVNUM={0:03}\nE: MAJOR=189\nE: MINOR={1}\n"
+      "A: busnum=1\\n\nA: devnum={0}\\n\nA: bConfigurationValue=1\\n\nA: speed=12\\n\n"
+      "A: serial={2}\\n\nA: product={3}\\n\n"
+      "H: descriptors={4}\n",
+      address, address - 1, identity_.serial, identity_.product, hex);
   GError* error = nullptr;
   EXPECT_TRUE(umockdev_testbed_add_from_string(bed_.get(), text.c_str(), &error))
-      << (error ? error->message : "");
+      << (error != nullptr ? error->message : "");
   EXPECT_TRUE(umockdev_testbed_attach_ioctl(bed_.get(), node_.c_str(), ioctls_.get(), &error))
-      << (error ? error->message : "");
+      << (error != nullptr ? error->message : "");
 }
 
 void MockUsb::remove() {
-  umockdev_testbed_detach_ioctl(bed_.get(), node_.c_str(), nullptr);
   umockdev_testbed_uevent(bed_.get(), board_path, "remove");
   umockdev_testbed_remove_device(bed_.get(), board_path);
   node_.clear();
-}
-
-// Takes the board off the bus and puts it back, as a hub's driver does behind the back of whoever
-// talks to the board.
-void MockUsb::hub(std::stop_token stop) {
-  for (;;) {
-    bool powered = false;
-    {
-      std::unique_lock lock(mutex_);
-      if (!changed_.wait(lock, stop, [this] { return reattach_; })) return;
-      powered = powered_;
-    }
-    if (!node_.empty()) remove();
-    if (powered) add();
-    {
-      const std::scoped_lock lock(mutex_);
-      reattach_ = false;
-    }
-    changed_.notify_all();
-  }
 }
 
 void MockUsb::unplug_in(int request) {
@@ -122,21 +92,17 @@ void MockUsb::unplug_in(int request) {
 }
 
 void MockUsb::plug_in() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !reattach_; });
+  const std::scoped_lock lock(mutex_);
+  if (!node_.empty()) remove();
   unplug_at_ = -1;
-  powered_ = true;
   board_.power_on();
-  ++enumerations_;
-  reattach_ = true;
-  changed_.notify_all();
-  changed_.wait(lock, [this] { return !reattach_; });
+  add();
 }
 
 void MockUsb::hold_interface(const std::string& driver) {
   {
     const std::scoped_lock lock(mutex_);
-    holder_ = driver;
+    held_ = true;
   }
   const std::string text = fmt::format(
       "P: /devices/pci0000:00/0000:00:14.0/usb1/1-2/1-2:1.0\n"
@@ -146,18 +112,16 @@ void MockUsb::hold_interface(const std::string& driver) {
   EXPECT_TRUE(umockdev_testbed_add_from_string(bed_.get(), text.c_str(), nullptr));
 }
 
-int MockUsb::requests() {
-  const std::scoped_lock lock(mutex_);
-  return requests_;
-}
-
 int MockUsb::enumerations() {
   const std::scoped_lock lock(mutex_);
   return enumerations_;
 }
 
 gboolean MockUsb::on_ioctl(UMockdevIoctlBase*, UMockdevIoctlClient* client, gpointer self) {
-  return static_cast<MockUsb*>(self)->handle(client);
+  auto* usb = static_cast<MockUsb*>(self);
+  const std::scoped_lock lock(usb->mutex_);
+  usb->handle(client);
+  return TRUE;
 }
 
 void MockUsb::on_vanished(UMockdevIoctlBase*, UMockdevIoctlClient* client, gpointer self) {
@@ -166,14 +130,14 @@ void MockUsb::on_vanished(UMockdevIoctlBase*, UMockdevIoctlClient* client, gpoin
   usb->done_.erase(client);
 }
 
-bool MockUsb::handle(UMockdevIoctlClient* client) {
-  const std::scoped_lock lock(mutex_);
+// Whatever happens to the board is over when the ioctl returns. Else umockdev would tell of it
+// while the client closes the socket that it is told by, and abort.
+void MockUsb::handle(UMockdevIoctlClient* client) {
   const gulong request = umockdev_ioctl_client_get_request(client);
-  // The node of a board that is gone, or was enumerated anew.
-  const bool there = powered_ && !reattach_;
+  const bool there = node_ == umockdev_ioctl_client_get_devnode(client);
   if (!there && request != USBDEVFS_REAPURBNDELAY) {
     umockdev_ioctl_client_complete(client, -1, ENODEV);
-    return true;
+    return;
   }
   switch (request) {
     case USBDEVFS_GET_CAPABILITIES: {
@@ -182,28 +146,26 @@ bool MockUsb::handle(UMockdevIoctlClient* client) {
       std::uint32_t none = 0;
       umockdev_ioctl_data_update(flags.get(), 0, reinterpret_cast<guint8*>(&none), sizeof none);
       umockdev_ioctl_client_complete(client, 0, 0);
-      return true;
+      return;
     }
     case USBDEVFS_CLAIMINTERFACE:
-      umockdev_ioctl_client_complete(client, holder_.empty() ? 0 : -1, holder_.empty() ? 0 : EBUSY);
-      return true;
+      umockdev_ioctl_client_complete(client, held_ ? -1 : 0, held_ ? EBUSY : 0);
+      return;
     case USBDEVFS_RELEASEINTERFACE:
     case USBDEVFS_SETINTERFACE:
       umockdev_ioctl_client_complete(client, 0, 0);
-      return true;
+      return;
     case USBDEVFS_RESET:
       reset(client);
-      return true;
+      return;
     case USBDEVFS_SUBMITURB:
       submit(client);
-      return true;
-    case USBDEVFS_REAPURB:
+      return;
     case USBDEVFS_REAPURBNDELAY:
       reap(client);
-      return true;
+      return;
     default:
       umockdev_ioctl_client_complete(client, -1, ENOTTY);
-      return true;
   }
 }
 
@@ -221,9 +183,7 @@ void MockUsb::submit(UMockdevIoctlClient* client) {
   const device::SetupPacket setup = device::parse_setup(buffer->data);
   const bool to_dfu = setup.request_type == 0x21 || setup.request_type == 0xA1;
   if (to_dfu && requests_++ == unplug_at_) {
-    powered_ = false;
-    reattach_ = true;
-    changed_.notify_all();
+    remove();
     umockdev_ioctl_client_complete(client, -1, ENODEV);
     return;
   }
@@ -240,14 +200,18 @@ void MockUsb::submit(UMockdevIoctlClient* client) {
   }
   umockdev_ioctl_data_update(data.get(), 0, reinterpret_cast<guint8*>(&urb), sizeof urb);
   done_[client] = std::move(data);
-  look_after_board();
+  if (board_.dfu().wants_reattach()) {
+    remove();
+    add();
+  }
   umockdev_ioctl_client_complete(client, 0, 0);
 }
 
 void MockUsb::reap(UMockdevIoctlClient* client) {
   const auto done = done_.find(client);
   if (done == done_.end()) {
-    umockdev_ioctl_client_complete(client, -1, powered_ ? EAGAIN : ENODEV);
+    const bool there = node_ == umockdev_ioctl_client_get_devnode(client);
+    umockdev_ioctl_client_complete(client, -1, there ? EAGAIN : ENODEV);
     return;
   }
   const Object<UMockdevIoctlData> pointer(umockdev_ioctl_data_resolve(
@@ -265,21 +229,12 @@ void MockUsb::reset(UMockdevIoctlClient* client) {
   if (board_.dfu().wants_reset()) board_.power_on();
   const bool another = board_.dfu().in_dfu_mode() != was_dfu;
   if (another) {
-    ++enumerations_;
-    reattach_ = true;
-    changed_.notify_all();
+    remove();
+    add();
   } else {
     board_.control({0x00, 9, 1, 0, 0});
   }
   umockdev_ioctl_client_complete(client, another ? -1 : 0, another ? ENODEV : 0);
-}
-
-// What the board's own port does behind each request.
-void MockUsb::look_after_board() {
-  if (!board_.dfu().wants_reattach()) return;
-  ++enumerations_;
-  reattach_ = true;
-  changed_.notify_all();
 }
 
 }  // namespace assay::test

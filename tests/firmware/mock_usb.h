@@ -5,12 +5,10 @@
 
 #include <umockdev.h>
 
-#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include "tests/firmware/dfu_board.h"
 
@@ -24,13 +22,12 @@ class MockUsb {
   MockUsb(const MockUsb&) = delete;
   MockUsb& operator=(const MockUsb&) = delete;
 
-  // Pulled out in the `request`th request to the DFU interface from now, 0 being the next one. The
-  // board has no power any more.
+  // Pulled out in the `request`th request to the DFU interface from now, 0 being the next one.
   void unplug_in(int request);
+  // The board is powered on.
   void plug_in();
   // Another program or driver has claimed the interface.
   void hold_interface(const std::string& driver);
-  int requests();
   // How often the board was enumerated.
   int enumerations();
 
@@ -43,12 +40,10 @@ class MockUsb {
 
   static gboolean on_ioctl(UMockdevIoctlBase* base, UMockdevIoctlClient* client, gpointer self);
   static void on_vanished(UMockdevIoctlBase* base, UMockdevIoctlClient* client, gpointer self);
-  bool handle(UMockdevIoctlClient* client);
+  void handle(UMockdevIoctlClient* client);
   void submit(UMockdevIoctlClient* client);
   void reap(UMockdevIoctlClient* client);
   void reset(UMockdevIoctlClient* client);
-  void look_after_board();
-  void hub(std::stop_token stop);
   void add();
   void remove();
 
@@ -57,18 +52,14 @@ class MockUsb {
   Object<UMockdevTestbed> bed_;
   Object<UMockdevIoctlBase> ioctls_;
 
-  std::mutex mutex_;  // of all below, and of the board
-  std::condition_variable_any changed_;
-  bool powered_ = true;
-  bool reattach_ = false;  // asked of the hub
+  // Of all below, and of the board: umockdev answers in a thread of its own.
+  std::mutex mutex_;
+  std::string node_;  // empty: not on the bus
   int unplug_at_ = -1;
   int requests_ = 0;
   int enumerations_ = 0;
-  std::string holder_;
+  bool held_ = false;
   std::map<UMockdevIoctlClient*, Object<UMockdevIoctlData>> done_;  // an URB, to be reaped
-
-  std::string node_;
-  std::jthread hub_;
 };
 
 }  // namespace assay::test
