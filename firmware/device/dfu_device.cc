@@ -326,7 +326,7 @@ ControlReply DfuDevice::get_status(const SetupPacket& setup, std::uint32_t now_m
     state_ = updated_ ? DfuState::dfu_idle : DfuState::manifest;
     wait_ms = updated_ ? 0 : times_.manifest_ms;
   }
-  if (wait_ms != 0) {
+  if (state_ == DfuState::download_busy || state_ == DfuState::manifest) {
     timer_from_ms_ = now_ms;
     timer_ms_ = wait_ms;
   }

@@ -214,9 +214,11 @@ Result<DfuEnd> DfuClient::manifest(const DfuOptions& options) {
   bool manifesting = false;
   for (;;) {
     const auto status = get_status();
-    if (!status && gone(status.error())) return DfuEnd::vanished;
     // One that cannot talk any more waits for the reset.
-    if (!status && manifesting && !functional_.manifestation_tolerant) return DfuEnd::needs_reset;
+    const bool mute = !status && (status.error().kind == ErrorKind::timeout ||
+                                  (status.error().kind == ErrorKind::protocol && manifesting));
+    if (mute && !functional_.manifestation_tolerant) return DfuEnd::needs_reset;
+    if (!status && gone(status.error())) return DfuEnd::vanished;
     if (!status) return refused(status.error(), doing);
     if (auto checked = check(*status, doing); !checked) return std::unexpected(checked.error());
     switch (status->state) {

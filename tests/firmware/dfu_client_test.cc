@@ -274,7 +274,7 @@ TEST_F(DfuClientTest, aStallAtAnyTimeIsToldAndGotOver) {
   for (int request = 0;; ++request) {
     SCOPED_TRACE(request);
     const int before = wire_.requests();
-    wire_.stall_in(request);
+    wire_.fail_in(request, ErrorKind::protocol);
     const auto end = client_.download(image("1.1.0"));
     if (wire_.requests() - before <= request) {
       EXPECT_TRUE(end);
@@ -294,6 +294,25 @@ TEST_F(DfuClientTest, aStallAtAnyTimeIsToldAndGotOver) {
     ASSERT_TRUE(again) << again.error().text();
     wire_.plug_in();
     ASSERT_TRUE(board_.slots().confirm());
+  }
+}
+
+TEST_F(DfuClientTest, oneThatDoesNotTalkBehindTheUpdateIsReset) {
+  // Getting ready, five blocks of three requests, the end of the update, and its status.
+  for (const int request : {17, 18}) {
+    for (const ErrorKind kind : {ErrorKind::timeout, ErrorKind::protocol}) {
+      wire_.fail_in(request, kind);
+      const auto end = client_.download(image("1.1.0"));
+      // That it is refused before the update has begun to end is a failure.
+      ASSERT_EQ(end.has_value(), kind == ErrorKind::timeout || request == 18);
+      if (end) {
+        EXPECT_EQ(*end, DfuEnd::needs_reset);
+      }
+      wire_.plug_in();
+      if (board_.slots().on_trial()) {
+        ASSERT_TRUE(board_.slots().confirm());
+      }
+    }
   }
 }
 

@@ -138,6 +138,18 @@ TEST(DfuOverUsbErrors, anUnplugIsToldAndThePluggedInBoardIsUpdated) {
   EXPECT_EQ(bench.board.running_version(), "1.1.0");
 }
 
+TEST(DfuOverUsbErrors, aBoardThatDoesNotComeBackIsNotWaitedForWhenCancelled) {
+  Bench bench;
+  bench.usb->unplug_in(0);
+  CancelToken cancel;
+  const auto updated = update_over_dfu({}, image("1.1.0"),
+                                       {.transfer = {.cancel = &cancel},
+                                        .return_timeout_ns = 3600 * ns_per_s,
+                                        .on_phase = [&](DfuPhase) { cancel.cancel(); }});
+  ASSERT_FALSE(updated);
+  EXPECT_EQ(updated.error().kind, ErrorKind::cancelled);
+}
+
 TEST(DfuOverUsbErrors, whoeverHoldsTheInterfaceIsNamed) {
   Bench bench;
   bench.usb->hold_interface("usbfs");

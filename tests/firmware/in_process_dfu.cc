@@ -9,7 +9,7 @@ Result<> InProcessDfu::pass() {
   if (unplug_at_ && request >= *unplug_at_) {
     return fail(ErrorKind::vanished, "the device is gone", name_);
   }
-  if (stall_at_ == request) return fail(ErrorKind::protocol, "refused the request", name_);
+  if (failure_ && failure_->first == request) return fail(failure_->second, "it failed", name_);
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "firmware/usb/dfu_client.h"
@@ -26,8 +27,8 @@ class InProcessDfu final : public firmware::DfuControl {
     board_.enter_dfu_mode();
   }
   bool unplugged() const { return unplug_at_ && requests_ > *unplug_at_; }
-  // That request is stalled and does not reach the device.
-  void stall_in(int request) { stall_at_ = requests_ + request; }
+  // That request fails so and does not reach the device.
+  void fail_in(int request, ErrorKind kind) { failure_ = {requests_ + request, kind}; }
   int requests() const { return requests_; }
   // The device's answers, to be changed.
   std::function<void(Request request, std::vector<std::uint8_t>* data)> change;
@@ -49,7 +50,7 @@ class InProcessDfu final : public firmware::DfuControl {
   std::int64_t part_of_ms_ns_ = 0;
   int requests_ = 0;
   std::optional<int> unplug_at_;
-  std::optional<int> stall_at_;
+  std::optional<std::pair<int, ErrorKind>> failure_;
 };
 
 }  // namespace assay::test
