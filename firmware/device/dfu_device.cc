@@ -172,6 +172,8 @@ ControlReply DfuDevice::answer(std::uint16_t size, const SetupPacket& setup) con
 }
 
 ControlReply DfuDevice::stall(DfuStatus status) {
+  // The first error is what the host wants to know.
+  if (state_ == DfuState::error) return {};
   state_ = DfuState::error;
   status_ = status;
   work_left_ = false;

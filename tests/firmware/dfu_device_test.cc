@@ -359,6 +359,10 @@ TEST_F(DfuDeviceTest, whatCannotBeTakenIsRefusedWithItsStatus) {
     }
     EXPECT_EQ(status().status, c.status);
     EXPECT_EQ(status().state, S::error);
+    // Whatever the host goes on with, it can still ask what the error was.
+    EXPECT_TRUE(board_.request(R::abort).stalled);
+    EXPECT_TRUE(board_.request(R::download, 6, c.bytes).stalled);
+    EXPECT_EQ(status().status, c.status);
     board_.power_on();
     EXPECT_EQ(board_.running_version(), "1.0.0");
   }
