@@ -52,6 +52,12 @@ bool Slots::image_in(std::uint8_t slot, ImageHeader* header) const {
   return true;
 }
 
+bool Slots::read(std::uint8_t slot, std::uint32_t offset, std::uint8_t* out,
+                 std::uint32_t size) const {
+  return slot < 2 && size <= layout_.slot_bytes && offset <= layout_.slot_bytes - size &&
+         flash_.read(flash_.context, layout_.slots[slot] + offset, out, size);
+}
+
 std::uint8_t Slots::boot() {
   running_ = no_slot;
   on_trial_ = false;
@@ -165,9 +171,7 @@ UpdateError Slots::write(const std::uint8_t* bytes, std::uint32_t size) {
 
 UpdateError Slots::finish_update() {
   if (!updating_) return UpdateError::state;
-  if (received_ < image_header_bytes || received_ != header_.total_bytes()) {
-    return fail(UpdateError::size);
-  }
+  if (!has_all()) return fail(UpdateError::size);
   if (const UpdateError error = program_pending(); error != UpdateError::none) return error;
   updating_ = false;
   // Read back from the chip: what was received is not what counts.

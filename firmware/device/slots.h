@@ -42,11 +42,17 @@ class Slots {
 
   // Whether the slot holds a whole image of this board.
   bool image_in(std::uint8_t slot, ImageHeader* header) const;
+  // Bytes of a slot; false when the chip failed, or beyond the slot.
+  bool read(std::uint8_t slot, std::uint32_t offset, std::uint8_t* out, std::uint32_t size) const;
 
   // An update: begin, the file's bytes in any pieces, finish. An error ends it.
   UpdateError begin_update();
   UpdateError write(const std::uint8_t* bytes, std::uint32_t size);
   UpdateError finish_update();
+  // Whether an update goes on and has all the bytes that its header announced.
+  bool has_all() const {
+    return updating_ && received_ >= image_header_bytes && received_ == header_.total_bytes();
+  }
 
   // An update has begun and has not ended; the bytes of it that came.
   bool updating() const { return updating_; }

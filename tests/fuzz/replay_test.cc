@@ -12,9 +12,10 @@
 extern "C" {
 using Target = int(const std::uint8_t* data, std::size_t size);
 Target fuzz_at_parser, fuzz_at_server, fuzz_board_profile, fuzz_buddyinfo, fuzz_config_space,
-    fuzz_firmware_image, fuzz_image_header, fuzz_journal_fold, fuzz_journal_line, fuzz_kmsg_record,
-    fuzz_memory_test_name, fuzz_semver, fuzz_smp_frame, fuzz_smp_server, fuzz_test_plan, fuzz_units,
-    fuzz_virtual_spec, fuzz_ymodem_receiver, fuzz_zoneinfo;
+    fuzz_dfu_client, fuzz_dfu_device, fuzz_dfu_suffix, fuzz_firmware_image, fuzz_image_header,
+    fuzz_journal_fold, fuzz_journal_line, fuzz_kmsg_record, fuzz_memory_test_name, fuzz_semver,
+    fuzz_smp_frame, fuzz_smp_server, fuzz_test_plan, fuzz_units, fuzz_virtual_spec,
+    fuzz_ymodem_receiver, fuzz_zoneinfo;
 }
 
 namespace assay {
@@ -70,14 +71,15 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Named{"at_parser", fuzz_at_parser}, Named{"at_server", fuzz_at_server},
         Named{"board_profile", fuzz_board_profile}, Named{"buddyinfo", fuzz_buddyinfo},
-        Named{"config_space", fuzz_config_space}, Named{"firmware_image", fuzz_firmware_image},
-        Named{"image_header", fuzz_image_header}, Named{"journal_fold", fuzz_journal_fold},
-        Named{"journal_line", fuzz_journal_line}, Named{"kmsg_record", fuzz_kmsg_record},
-        Named{"memory_test_name", fuzz_memory_test_name}, Named{"semver", fuzz_semver},
-        Named{"smp_frame", fuzz_smp_frame}, Named{"smp_server", fuzz_smp_server},
-        Named{"test_plan", fuzz_test_plan}, Named{"units", fuzz_units},
-        Named{"virtual_spec", fuzz_virtual_spec}, Named{"ymodem_receiver", fuzz_ymodem_receiver},
-        Named{"zoneinfo", fuzz_zoneinfo}),
+        Named{"config_space", fuzz_config_space}, Named{"dfu_client", fuzz_dfu_client},
+        Named{"dfu_device", fuzz_dfu_device}, Named{"dfu_suffix", fuzz_dfu_suffix},
+        Named{"firmware_image", fuzz_firmware_image}, Named{"image_header", fuzz_image_header},
+        Named{"journal_fold", fuzz_journal_fold}, Named{"journal_line", fuzz_journal_line},
+        Named{"kmsg_record", fuzz_kmsg_record}, Named{"memory_test_name", fuzz_memory_test_name},
+        Named{"semver", fuzz_semver}, Named{"smp_frame", fuzz_smp_frame},
+        Named{"smp_server", fuzz_smp_server}, Named{"test_plan", fuzz_test_plan},
+        Named{"units", fuzz_units}, Named{"virtual_spec", fuzz_virtual_spec},
+        Named{"ymodem_receiver", fuzz_ymodem_receiver}, Named{"zoneinfo", fuzz_zoneinfo}),
     [](const auto& named) { return std::string(named.param.name); });
 
 }  // namespace
