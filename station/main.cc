@@ -84,6 +84,7 @@ int run(int argc, char** argv) {
   add_report_command(app, invocation);
   add_library_commands(app, invocation);
   add_firmware_commands(app, invocation);
+  add_usb_commands(app, invocation);
   add_probe_commands(app, invocation);
   try {
     // The library takes them from the end.

@@ -78,6 +78,7 @@ struct BoardProfile {
   std::optional<MemoryProfile> memory;
   std::optional<UartProfile> uart;
   std::optional<FirmwareProfile> firmware;
+  std::vector<std::string> dfu_ids;  // "1d6b:0104": USB devices that the board shows up as for DFU
   std::vector<PcieProfile> pcie;
   std::optional<ThermalProfile> thermal;
   std::optional<NpuProfile> npu;

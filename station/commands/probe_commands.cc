@@ -69,6 +69,13 @@ std::vector<ProbeCommand> probe_commands() {
        {{"image", "--upgrade,image"}},
        {},
        {}},
+      {"usb flash",
+       "firmware.dfu",
+       "  assay usb flash npu-firmware-v2.3.1.bin --board m6-mini\n"
+       "  assay usb flash vendor.dfu --device 1209:a551 --usb-serial 0042",
+       {{"image", "--image,image"}},
+       {},
+       {}},
       {"workload",
        "workload.generate",
        "  assay workload --model dense-27b --precision mixed-fp8 --layers 1 --tokens 16 --virtual",

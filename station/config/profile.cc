@@ -129,6 +129,15 @@ Result<probes::BoardProfile> parse_profile(const LocatedJson& file) {
                "that  openssl pkey -pubout  prints");
     }
   });
+  if (r.has("usb")) {
+    r.objects("usb", [&](ObjectReader& m) {
+      board.dfu_ids.push_back(m.text("id"));
+      if (!m.failed() && !is_usb_id(board.dfu_ids.back())) {
+        m.refuse("id", "\"id\": expected vendor:product in lower-case hex such as 1d6b:0104");
+      }
+      if (m.text("role") != "dfu") m.refuse("role", "\"role\": expected dfu");
+    });
+  }
   if (r.has("pcie")) {
     r.objects("pcie", [&](ObjectReader& m) { read_pcie(m, board.pcie.emplace_back()); });
   }

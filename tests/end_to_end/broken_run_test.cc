@@ -325,6 +325,14 @@ TEST(WrongUse, everyCommandHasHelpWithAnExample) {
   }
 }
 
+TEST(WrongUse, everyUsbCommandHasHelpWithAnExample) {
+  for (const char* command : {"list", "flash"}) {
+    const Finished help = assay({"usb", command, "--help"});
+    EXPECT_EQ(help.exit_code, 0) << command;
+    EXPECT_THAT(help.out, HasSubstr(std::string("\n  assay usb ") + command)) << command;
+  }
+}
+
 TEST(WrongUse, everyFirmwareCommandHasHelpWithAnExample) {
   for (const char* command :
        {"list", "query", "slots", "flash", "reset", "inspect", "pack", "sign", "console"}) {
