@@ -66,6 +66,7 @@ CfiError CfiFlash::probe() {
 
 CfiError CfiFlash::read(std::uint32_t offset, std::uint8_t* out, std::uint32_t size) {
   if (!is_inside(offset, size)) return CfiError::range;
+  make_readable();
   for (std::uint32_t i = 0; i < size;) {
     // The bus knows words alone.
     const std::uint32_t word = bus_.read(bus_.context, (offset + i) & ~3U);
@@ -80,6 +81,7 @@ CfiError CfiFlash::erase(std::uint32_t sector_offset) {
   if (sector_offset % sector_bytes != 0 || !is_inside(sector_offset, sector_bytes)) {
     return CfiError::range;
   }
+  // An old error is not this command's.
   bus_.write(bus_.context, sector_offset, clear_status);
   bus_.write(bus_.context, sector_offset, erase_block);
   bus_.write(bus_.context, sector_offset, confirm);
@@ -92,6 +94,7 @@ CfiError CfiFlash::program(std::uint32_t offset, const std::uint8_t* bytes, std:
   if (offset % program_bytes != 0 || size % program_bytes != 0 || !is_inside(offset, size)) {
     return CfiError::range;
   }
+  make_readable();
   for (std::uint32_t i = 0; i < size; i += 4) {
     const std::uint32_t word = get32(bytes + i);
     if ((bus_.read(bus_.context, offset + i) & word) != word) return CfiError::not_erased;
@@ -116,6 +119,11 @@ CfiError CfiFlash::program_buffer(std::uint32_t offset, const std::uint8_t* byte
   // Ready here means that the buffer is free.
   bus_.write(bus_.context, offset, buffered_program);
   if (wait(offset, program_timeout_ms, &status) != CfiError::none) {
+    // One of the two may be ready, and waits for its data: it gets some that change nothing, and no
+    // confirmation.
+    bus_.write(bus_.context, offset, both(0));
+    bus_.write(bus_.context, offset, 0xFFFF'FFFF);
+    bus_.write(bus_.context, offset, read_array);
     return end(offset, CfiError::timeout);
   }
   bus_.write(bus_.context, offset, both(words - 1));
@@ -137,11 +145,15 @@ CfiError CfiFlash::wait(std::uint32_t offset, std::uint32_t timeout_ms, std::uin
   }
 }
 
-// Leaves the chips as memory, and without an old error that the next command would be blamed for.
+// Leaves the chips as memory.
 CfiError CfiFlash::end(std::uint32_t offset, CfiError error) {
-  if (error != CfiError::none) bus_.write(bus_.context, offset, clear_status);
   bus_.write(bus_.context, offset, read_array);
+  was_late_ = error == CfiError::timeout;
   return error;
+}
+
+void CfiFlash::make_readable() {
+  if (was_late_) bus_.write(bus_.context, 0, read_array);
 }
 
 Flash CfiFlash::chip() {

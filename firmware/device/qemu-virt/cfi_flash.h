@@ -62,8 +62,10 @@ class CfiFlash {
   CfiError program_buffer(std::uint32_t offset, const std::uint8_t* bytes, std::uint32_t size);
   CfiError wait(std::uint32_t offset, std::uint32_t timeout_ms, std::uint32_t* status);
   CfiError end(std::uint32_t offset, CfiError error);
+  void make_readable();
 
   CfiBus bus_;
+  bool was_late_ = false;  // the last command timed out: "read array" may not have been heard
 };
 
 }  // namespace assay::firmware::device::qemu_virt
