@@ -8,6 +8,8 @@ namespace assay::test {
 namespace {
 
 constexpr std::int64_t boot_timeout_ns = 60 * ns_per_s;
+// A board that does not take an update says so; nothing of that is an invitation.
+constexpr std::int64_t start_timeout_ns = 5 * ns_per_s;
 constexpr std::int64_t slice_ns = 20 * ns_per_ms;
 constexpr std::size_t most_boot_text = 1 << 16;
 
@@ -71,29 +73,34 @@ Result<std::string> BoardConsole::read_boot() {
   return fail(ErrorKind::timeout, "no boot was seen", transport_->name());
 }
 
-Result<std::string> BoardConsole::reset() {
-  if (auto dropped = transport_->discard_input(); !dropped) {
-    return std::unexpected(dropped.error());
-  }
-  // Not by the client: what follows the OK is not to be lost. The line before it ends what may be
-  // there of another one.
-  constexpr std::string_view line = "\rAT+RESET\r";
+Result<> BoardConsole::write_line(const std::string& command) {
+  if (auto dropped = transport_->discard_input(); !dropped) return dropped;
+  // The line end before it ends what may be there of another one.
+  const std::string line = '\r' + command + '\r';
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(line.data());
-  if (auto sent = transport_->write({bytes, line.size()}, monotonic_ns() + boot_timeout_ns);
-      !sent) {
-    return std::unexpected(sent.error());
-  }
+  return transport_->write({bytes, line.size()}, monotonic_ns() + boot_timeout_ns);
+}
+
+Result<std::string> BoardConsole::reset() {
+  // Not by the client: what follows the OK would be lost.
+  if (auto sent = write_line("AT+RESET"); !sent) return std::unexpected(sent.error());
   return read_boot();
 }
 
 Result<std::string> BoardConsole::flash(const std::vector<std::uint8_t>& image,
                                         std::function<void(std::uint64_t)> on_progress) {
-  if (auto begun = ask("AT+UPDATE"); !begun) return std::unexpected(begun.error());
+  // Not by the client: the receiver's first 'C' would be lost with the answer, and the next one
+  // comes a second later.
+  if (auto begun = write_line("AT+UPDATE"); !begun) return std::unexpected(begun.error());
   auto sent = firmware::send_file(*transport_, "npu.bin", image,
-                                  {.cancel = cancel_, .on_progress = std::move(on_progress)});
+                                  {.start_timeout_ns = start_timeout_ns,
+                                   .cancel = cancel_,
+                                   .on_progress = std::move(on_progress)});
   // What was on the line meanwhile was no command: one that starts afresh clears it away.
   client_.emplace(*transport_);
-  if (!sent && sent.error().kind != ErrorKind::protocol) return std::unexpected(sent.error());
+  const bool refused = !sent && (sent.error().kind == ErrorKind::protocol ||
+                                 sent.error().kind == ErrorKind::timeout);
+  if (!sent && !refused) return std::unexpected(sent.error());
   const auto verdict = ask("AT+UPDATE?");
   if (!verdict) return std::unexpected(verdict.error());
   constexpr std::string_view prefix = "UPDATE:";

@@ -39,6 +39,9 @@ class BoardConsole {
  private:
   BoardConsole(std::unique_ptr<firmware::Transport> transport, const CancelToken* cancel);
 
+  // Without reading anything.
+  Result<> write_line(const std::string& command);
+
   std::unique_ptr<firmware::Transport> transport_;
   const CancelToken* cancel_;
   std::optional<firmware::AtClient> client_;
