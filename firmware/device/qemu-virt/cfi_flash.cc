@@ -49,10 +49,10 @@ CfiError CfiFlash::probe() {
     std::uint8_t value;
   } expected[] = {{0x10, 'Q'},  {0x11, 'R'},  {0x12, 'Y'}, {0x13, 0x01},  // Intel's command set
                   {0x14, 0x00}, {0x27, 25},                               // 2^25 bytes
-                  {0x2A, 11},    // buffer: 2^11 bytes, which QEMU means for both chips together
-                  {0x2C, 1},     // one kind of block:
-                  {0x2D, 0xFF},  // 256 of them
-                  {0x2E, 0x00}, {0x2F, 0x00},  // of 0x200 * 256 bytes
+                  {0x2A, 11},                                             // a buffer of 2^11 bytes
+                  {0x2C, 1},                                              // one kind of block:
+                  {0x2D, 0xFF},                                           // 256 of them
+                  {0x2E, 0x00}, {0x2F, 0x00},                             // of 0x200 * 256 bytes
                   {0x30, 0x02}};
   bus_.write(bus_.context, query_at, read_query);
   CfiError error = CfiError::none;

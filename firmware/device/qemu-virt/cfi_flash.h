@@ -38,7 +38,8 @@ class CfiFlash {
  public:
   static constexpr std::uint32_t chip_bytes = 64 << 20;
   static constexpr std::uint32_t sector_bytes = 256 << 10;
-  // What one program command takes; it may not cross a multiple of it.
+  // What one program command takes; it may not cross a multiple of it. The chips' buffers would
+  // take twice as much, one such half each.
   static constexpr std::uint32_t buffer_bytes = 2 << 10;
 
   // Longest waits, above what data sheets of such chips give as the worst case.
