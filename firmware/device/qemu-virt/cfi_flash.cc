@@ -42,18 +42,15 @@ bool is_inside(std::uint32_t offset, std::uint32_t size) {
 
 }  // namespace
 
-// Words of the query table (JEDEC JESD68.01): "QRY", command set, size and blocks of each chip.
+// The query table of each chip (JEDEC JESD68.01): "QRY" and Intel's command set at 0x10, 2^25 bytes
+// at 0x27, a buffer of 2^11 at 0x2A, one kind of blocks at 0x2C, which are 256 of 0x200 * 256
+// bytes.
 CfiError CfiFlash::probe() {
   static constexpr struct {
     std::uint8_t word;
     std::uint8_t value;
-  } expected[] = {{0x10, 'Q'},  {0x11, 'R'},  {0x12, 'Y'}, {0x13, 0x01},  // Intel's command set
-                  {0x14, 0x00}, {0x27, 25},                               // 2^25 bytes
-                  {0x2A, 11},                                             // a buffer of 2^11 bytes
-                  {0x2C, 1},                                              // one kind of block:
-                  {0x2D, 0xFF},                                           // 256 of them
-                  {0x2E, 0x00}, {0x2F, 0x00},                             // of 0x200 * 256 bytes
-                  {0x30, 0x02}};
+  } expected[] = {{0x10, 'Q'}, {0x11, 'R'}, {0x12, 'Y'},  {0x13, 0x01}, {0x14, 0x00}, {0x27, 25},
+                  {0x2A, 11},  {0x2C, 1},   {0x2D, 0xFF}, {0x2E, 0x00}, {0x2F, 0x00}, {0x30, 0x02}};
   bus_.write(bus_.context, query_at, read_query);
   CfiError error = CfiError::none;
   for (const auto& e : expected) {
