@@ -15,9 +15,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <utility>
 
 #include "base/clock.h"
@@ -209,18 +209,18 @@ bool QemuBoard::wait_until_dead(std::int64_t deadline_ns) {
   return process && ::poll(&waits, 1, static_cast<int>(left / ns_per_ms)) == 1;
 }
 
-double QemuBoard::cpu_seconds() const {
-  std::ifstream stat(fmt::format("/proc/{}/stat", pid_.load()));
-  std::string text;
-  std::getline(stat, text);
-  // Behind the name in parentheses: state is the third field, utime and stime 14 and 15.
-  std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
-  std::string skipped;
-  for (int i = 3; i < 14; ++i) fields >> skipped;
-  double user = 0;
-  double system = 0;
-  fields >> user >> system;
-  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+bool QemuBoard::sleeps() const {
+  const std::string tasks = fmt::format("/proc/{}/task", pid_.load());
+  std::error_code gone;
+  for (const auto& task : std::filesystem::directory_iterator(tasks, gone)) {
+    std::ifstream stat(task.path() / "stat");
+    std::string text;
+    std::getline(stat, text);
+    // "number (name) state ..."; a name may hold parentheses.
+    const std::size_t name_end = text.rfind(") ");
+    if (name_end == std::string::npos || text[name_end + 2] == 'R') return false;
+  }
+  return !gone;
 }
 
 }  // namespace assay::test

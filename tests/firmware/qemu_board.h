@@ -52,8 +52,8 @@ class QemuBoard {
   // Whether QEMU ended by itself, or was cut, by the deadline.
   bool wait_until_dead(std::int64_t deadline_ns);
 
-  // Seconds of processor time that QEMU has used since power_on().
-  double cpu_seconds() const;
+  // Whether none of QEMU's threads runs at the moment.
+  bool sleeps() const;
 
  private:
   QemuBoard(std::string folder, QemuBoardSettings settings, UniqueFd flash,

@@ -220,7 +220,6 @@ CutOutcome CutBench::end_life(Stage stage) {
 }
 
 Result<> CutBench::recover(const std::string& new_version, Allowed allowed, CutOutcome* outcome) {
-  const std::int64_t begin = monotonic_ns();
   const auto said = boot();
   if (!said) return brick("no boot after the cut: " + said.error().text());
   const auto runs = [&](const std::string& version) {
@@ -243,7 +242,6 @@ Result<> CutBench::recover(const std::string& new_version, Allowed allowed, CutO
     return brick("the second flash failed: " + lived.error().text());
   }
   running_ = second;
-  outcome->ns = monotonic_ns() - begin;
   return {};
 }
 
@@ -310,8 +308,8 @@ Result<CutOutcome> CutBench::run(const WriteCut& cut) {
 Result<CutOutcome> CutBench::run(const TimedCut& cut) {
   const std::string version = next_version();
   const auto image = firmware_image(version, cut.payload_bytes, board_id);
-  std::jthread executioner;
   Stage reached = Stage::idle;
+  std::jthread executioner;
   const auto aim = [&](Stage stage, std::uint64_t bytes) {
     if (stage != cut.stage || executioner.joinable()) return;
     std::int64_t wait_ns = cut.more_ns;

@@ -50,7 +50,6 @@ struct CutOutcome {
   bool in_record = false;  // where the boot records are
   int boots_cut = 0;       // after it, before the one that was let through
   bool new_image = false;  // what ran then
-  std::int64_t ns = 0;     // from power-on to the end of the second flash
 };
 
 class CutBench {

@@ -92,9 +92,11 @@ TimedCut at_random(std::mt19937& random, unsigned number) {
                .more_ns = static_cast<std::int64_t>(random() % 10'000'000),
                .payload_bytes = static_cast<std::uint32_t>(1000 + random() % 20'000),
                .boots_cut = random() % 3 == 0 ? static_cast<int>(1 + random() % 2) : 0};
-  // Now and then one that spans sectors.
-  if (number % 12 == 11)
+  // Now and then an image that spans sectors.
+  if (number % 12 == 11) {
+    cut.stage = Stage::transfer;
     cut.payload_bytes = 262'144 + static_cast<std::uint32_t>(random() % 40'000);
+  }
   return cut;
 }
 
