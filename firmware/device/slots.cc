@@ -178,9 +178,9 @@ UpdateError Slots::finish_update() {
   ImageHeader written;
   if (!image_in(target_, &written)) return UpdateError::hash;
   BootRecord record;
-  if (!read_boot_record(flash_, layout_, &record)) {
-    record.active = running_ == no_slot ? target_ : running_;
-  }
+  // What runs is what an unconfirmed trial goes back to, also where an older record could not be
+  // replaced and says something else.
+  record.active = running_ == no_slot ? target_ : running_;
   record.trial = target_;
   record.state = BootRecord::State::pending;
   return write_boot_record(flash_, layout_, record) ? UpdateError::none : UpdateError::flash;

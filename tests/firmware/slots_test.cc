@@ -177,6 +177,28 @@ TEST_F(SlotsTest, takesAFileInPiecesOfAnySize) {
 
 // The whole life of an update, cut at every operation of the flash and at several bytes in each:
 // afterwards an image runs, old or new, and the next update goes through.
+TEST_F(SlotsTest, anUnconfirmedTrialGoesBackToWhatRanWhateverAnOldRecordSays) {
+  factory("1.0.0");
+  {
+    Slots slots = make();
+    slots.boot();
+    ASSERT_EQ(update(slots, image("2.0.0")), UpdateError::none);
+  }
+  Slots second = make();
+  second.boot();
+  ASSERT_TRUE(second.confirm());
+  // The confirmed image is damaged, and that the other one runs now cannot be written down.
+  flash_.bytes()[layout.slots[second.running()] + 500] ^= 0xFF;
+  Slots slots = make();
+  flash_.cut_after(0, 0);
+  slots.boot();
+  flash_.power_on();
+  ASSERT_EQ(version(slots), "1.0.0");
+  ASSERT_EQ(update(slots, image("3.0.0")), UpdateError::none);
+  EXPECT_EQ(boot_version(), "3.0.0");
+  EXPECT_EQ(boot_version(), "1.0.0");
+}
+
 TEST_F(SlotsTest, aPowerCutAnywhereLeavesAChipThatBootsAndCanBeUpdated) {
   factory("1.0.0");
   const Bytes fresh = flash_.bytes();
