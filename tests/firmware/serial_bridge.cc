@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -18,18 +19,25 @@ namespace assay::test {
 namespace {
 
 constexpr std::int64_t bits_of_a_byte = 10;
-// With a rate, as many at once as a UART's FIFO holds.
-constexpr std::size_t slow_chunk = 16;
-
-// What has come through and the other side takes; that it is gone shows when it is read from.
-template <class Wire, class Write>
-void drain(Wire* wire, Write write) {
-  if (wire->empty() || wire->due_ns > monotonic_ns()) return;
-  const ssize_t count = write(wire->bytes + wire->at, wire->have - wire->at);
-  if (count > 0) wire->at += static_cast<std::size_t>(count);
-}
+constexpr std::size_t fifo_bytes = 16;
 
 }  // namespace
+
+std::size_t SerialBridge::Wire::through(std::int64_t now_ns, std::int64_t byte_ns) const {
+  if (byte_ns == 0 || clear_ns <= now_ns) return have;
+  const auto on_it = static_cast<std::size_t>((clear_ns - now_ns + byte_ns - 1) / byte_ns);
+  return have > on_it ? have - on_it : 0;
+}
+
+std::int64_t SerialBridge::Wire::next_ns(std::int64_t byte_ns) const {
+  const std::size_t behind = have - std::min(have, fifo_bytes);
+  return clear_ns - static_cast<std::int64_t>(behind) * byte_ns;
+}
+
+void SerialBridge::Wire::take(std::size_t count) {
+  have -= count;
+  std::memmove(bytes, bytes + count, have);
+}
 
 Result<std::unique_ptr<SerialBridge>> SerialBridge::make(int baud) {
   UniqueFd master(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
@@ -64,6 +72,7 @@ SerialBridge::~SerialBridge() {
 }
 
 void SerialBridge::connect(UniqueFd board) {
+  if (board) ::fcntl(board.get(), F_SETFL, ::fcntl(board.get(), F_GETFL) | O_NONBLOCK);
   std::unique_lock lock(mutex_);
   board_ = board ? std::make_shared<const UniqueFd>(std::move(board)) : nullptr;
   heard_ = false;
@@ -102,14 +111,16 @@ void SerialBridge::run(const std::stop_token& stop) {
 }
 
 bool SerialBridge::step(int board) {
-  const std::int64_t now = monotonic_ns();
+  std::int64_t now = monotonic_ns();
   std::int64_t until = INT64_MAX;
   for (const Wire* wire : {&to_board_, &to_tool_}) {
-    if (!wire->empty() && wire->due_ns > now) until = std::min(until, wire->due_ns);
+    if (wire->have > 0 && wire->next_ns(byte_ns_) > now) {
+      until = std::min(until, wire->next_ns(byte_ns_));
+    }
   }
   const auto events = [&](const Wire& in, const Wire& out) {
-    const bool due = !out.empty() && out.due_ns <= now;
-    return static_cast<short>((in.empty() ? POLLIN : 0) | (due ? POLLOUT : 0));
+    const bool due = out.have > 0 && out.next_ns(byte_ns_) <= now;
+    return static_cast<short>((in.full() ? 0 : POLLIN) | (due ? POLLOUT : 0));
   };
   pollfd files[] = {{wake_.get(), POLLIN, 0},
                     {master_.get(), events(to_board_, to_tool_), 0},
@@ -124,16 +135,21 @@ bool SerialBridge::step(int board) {
     (void)::eventfd_read(wake_.get(), &ignored);
     return true;  // there may be another board
   }
+  now = monotonic_ns();
   (void)fill(&to_board_, master_.get());
-  drain(&to_tool_,
-        [&](const auto* bytes, auto size) { return ::write(master_.get(), bytes, size); });
+  // That the other side is gone shows when it is read from.
+  if (const std::size_t ready = to_tool_.through(now, byte_ns_); ready > 0) {
+    const ssize_t count = ::write(master_.get(), to_tool_.bytes, ready);
+    if (count > 0) to_tool_.take(static_cast<std::size_t>(count));
+  }
   if (board < 0) {
     to_board_.drop();
     return true;
   }
-  drain(&to_board_, [&](const auto* bytes, auto size) {
-    return ::send(board, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-  });
+  if (const std::size_t ready = to_board_.through(now, byte_ns_); ready > 0) {
+    const ssize_t count = ::send(board, to_board_.bytes, ready, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count > 0) to_board_.take(static_cast<std::size_t>(count));
+  }
   const ssize_t came = fill(&to_tool_, board);
   if (came > 0) {
     const std::lock_guard lock(mutex_);
@@ -144,15 +160,12 @@ bool SerialBridge::step(int board) {
 }
 
 ssize_t SerialBridge::fill(Wire* wire, int from) const {
-  if (!wire->empty()) return 0;
-  const std::size_t most = byte_ns_ == 0 ? sizeof wire->bytes : slow_chunk;
-  const ssize_t count = ::read(from, wire->bytes, most);
+  if (wire->full()) return 0;
+  const ssize_t count = ::read(from, wire->bytes + wire->have, sizeof wire->bytes - wire->have);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
   if (count <= 0) return -1;
-  wire->at = 0;
-  wire->have = static_cast<std::size_t>(count);
-  // Bytes follow each other; after a pause they begin now.
-  wire->due_ns = std::max(wire->due_ns, monotonic_ns()) + count * byte_ns_;
+  wire->have += static_cast<std::size_t>(count);
+  wire->clear_ns = std::max(wire->clear_ns, monotonic_ns()) + count * byte_ns_;
   return count;
 }
 

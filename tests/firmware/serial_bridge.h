@@ -34,14 +34,19 @@ class SerialBridge {
   bool wait_for_board(std::int64_t deadline_ns);
 
  private:
-  // One way of the cable.
+  // One way of the cable. Bytes follow each other on it; after a pause they begin when they come.
   struct Wire {
-    std::uint8_t bytes[2048];
+    std::uint8_t bytes[1024];
     std::size_t have = 0;
-    std::size_t at = 0;
-    bool empty() const { return at == have; }
-    void drop() { at = have; }
-    std::int64_t due_ns = 0;  // when the bytes have come through
+    std::int64_t clear_ns = 0;  // when the last of them has come through
+
+    bool full() const { return have == sizeof bytes; }
+    void drop() { have = 0; }
+    // How many have come through by then.
+    std::size_t through(std::int64_t now_ns, std::int64_t byte_ns) const;
+    // When there is something to hand over: as many at once as a UART's FIFO holds.
+    std::int64_t next_ns(std::int64_t byte_ns) const;
+    void take(std::size_t count);
   };
 
   SerialBridge(UniqueFd master, UniqueFd slave, UniqueFd wake, std::string path, int baud);
