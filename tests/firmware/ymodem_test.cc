@@ -373,7 +373,7 @@ class Lrzsz {
 const std::size_t interop_sizes[] = {0, 1, 127, 128, 1023, 1024, 1025, 4 << 20};
 
 TEST(Lrzsz, itsReceiverTakesWhatWeSend) {
-  for (const std::size_t size : {0, 1, 127, 128, 1023, 1024, 1025, 256 << 10}) {
+  for (const std::size_t size : interop_sizes) {
     const Scratch folder;
     const PseudoTerminal terminal;
     Lrzsz rb(terminal, folder, {"rb", "-y", "-q"});
@@ -382,7 +382,7 @@ TEST(Lrzsz, itsReceiverTakesWhatWeSend) {
     const Bytes content = content_of(size);
     // A block that it flushes away on a busy machine is sent again soon.
     const auto sent =
-        send_file(**transport, "npu.bin", content, {.answer_timeout_ns = 3 * ns_per_s});
+        send_file(**transport, "npu.bin", content, {.answer_timeout_ns = ns_per_s});
     ASSERT_TRUE(sent) << size << " " << sent.error().text();
     EXPECT_EQ(rb.wait(), 0) << size;
     EXPECT_EQ(folder.content("npu.bin"), std::string(content.begin(), content.end())) << size;

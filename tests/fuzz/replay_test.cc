@@ -15,7 +15,7 @@ Target fuzz_at_parser, fuzz_at_server, fuzz_board_profile, fuzz_buddyinfo, fuzz_
     fuzz_dfu_client, fuzz_dfu_device, fuzz_dfu_suffix, fuzz_firmware_image, fuzz_image_header,
     fuzz_journal_fold, fuzz_journal_line, fuzz_kmsg_record, fuzz_memory_test_name, fuzz_semver,
     fuzz_smp_frame, fuzz_smp_server, fuzz_test_plan, fuzz_units, fuzz_virtual_spec,
-    fuzz_ymodem_receiver, fuzz_zoneinfo;
+    fuzz_ymodem_receiver, fuzz_ymodem_sender, fuzz_zoneinfo;
 }
 
 namespace assay {
@@ -79,7 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
         Named{"semver", fuzz_semver}, Named{"smp_frame", fuzz_smp_frame},
         Named{"smp_server", fuzz_smp_server}, Named{"test_plan", fuzz_test_plan},
         Named{"units", fuzz_units}, Named{"virtual_spec", fuzz_virtual_spec},
-        Named{"ymodem_receiver", fuzz_ymodem_receiver}, Named{"zoneinfo", fuzz_zoneinfo}),
+        Named{"ymodem_receiver", fuzz_ymodem_receiver}, Named{"ymodem_sender", fuzz_ymodem_sender},
+        Named{"zoneinfo", fuzz_zoneinfo}),
     [](const auto& named) { return std::string(named.param.name); });
 
 }  // namespace
