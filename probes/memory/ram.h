@@ -38,7 +38,8 @@ class RamRegion {
   // gives up.
   using KeepGoing = std::function<bool(std::size_t present)>;
 
-  // `bytes` is rounded up to pages. Errors: exhausted; cancelled.
+  // `bytes` is rounded up to pages. The pool must outlive the region, which is given back by its
+  // threads: not from within one of its runs. Errors: exhausted; cancelled.
   static Result<RamRegion> allocate(std::size_t bytes, WorkerPool& workers,
                                     const KeepGoing& keep_going);
   RamRegion(RamRegion&& other) noexcept;
@@ -50,10 +51,12 @@ class RamRegion {
   bool locked() const { return locked_; }
 
  private:
-  RamRegion(std::byte* data, std::size_t size) : data_(data), size_(size) {}
+  RamRegion(std::byte* data, std::size_t size, WorkerPool& workers)
+      : data_(data), size_(size), workers_(&workers) {}
 
   std::byte* data_;
   std::size_t size_;
+  WorkerPool* workers_;
   bool locked_ = false;
 };
 
