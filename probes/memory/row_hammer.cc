@@ -194,8 +194,9 @@ Result<> run_row_hammer(StepContext& context) {
                                     [&](std::size_t) { return !context.cancelled(); });
   if (!region) return std::unexpected(region.error());
   RowHammer hammer(context, *region);
-  for (const auto& ready : {hammer.find_runs(), hammer.calibrate()}) {
-    if (ready) continue;
+  auto ready = hammer.find_runs();
+  if (ready) ready = hammer.calibrate();
+  if (!ready) {
     if (ready.error().kind != ErrorKind::unavailable) return ready;
     context.recorder.skip(ready.error().text());
     return {};

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "probes/memory/edac.h"
 #include "probes/memory/ram.h"
@@ -13,8 +14,10 @@ namespace {
 TEST(PageMap, tellsFramesOfPagesThatAreThereAndNoneElse) {
   const auto map = PageMap::open();
   if (!map) {
+    // Only root is told frames; anyone else hears that.
     EXPECT_EQ(map.error().kind, ErrorKind::unavailable);
-    GTEST_SKIP() << map.error().text();
+    EXPECT_NE(geteuid(), 0U) << map.error().text();
+    return;
   }
   const std::size_t page = PageMap::page_bytes();
   auto* data = static_cast<std::byte*>(
