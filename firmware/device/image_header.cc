@@ -2,6 +2,7 @@
 
 #include "firmware/device/bytes.h"
 #include "firmware/device/checksum.h"
+#include "firmware/device/text_field.h"
 
 namespace assay::firmware::device {
 namespace {
@@ -18,26 +19,6 @@ constexpr std::size_t signature_at = 128;
 constexpr std::size_t crc_at = 252;
 constexpr std::uint16_t format = 1;
 
-// Printable text, then zeros to the end.
-bool read_text(const std::uint8_t* bytes, std::size_t size, char* text) {
-  std::size_t length = 0;
-  while (length < size && bytes[length] > ' ' && bytes[length] <= '~') {
-    text[length] = static_cast<char>(bytes[length]);
-    ++length;
-  }
-  text[length] = '\0';
-  for (std::size_t i = length; i < size; ++i) {
-    if (bytes[i] != 0) return false;
-  }
-  return length > 0;
-}
-
-void write_text(const char* text, std::size_t size, std::uint8_t* bytes) {
-  for (std::size_t i = 0; i < size && text[i] != '\0'; ++i) {
-    bytes[i] = static_cast<std::uint8_t>(text[i]);
-  }
-}
-
 }  // namespace
 
 HeaderError parse_image_header(const std::uint8_t bytes[image_header_bytes], ImageHeader* header) {
@@ -49,8 +30,8 @@ HeaderError parse_image_header(const std::uint8_t bytes[image_header_bytes], Ima
   }
   if (crc32(bytes, crc_at) != get32(bytes + crc_at)) return HeaderError::crc;
   ImageHeader read;
-  if (!read_text(bytes + board_at, image_board_bytes, read.board) ||
-      !read_text(bytes + version_at, image_version_bytes, read.version)) {
+  if (!get_text(bytes + board_at, image_board_bytes, read.board) ||
+      !get_text(bytes + version_at, image_version_bytes, read.version)) {
     return HeaderError::text;
   }
   read.payload_bytes = get32(bytes + payload_at);
@@ -70,8 +51,8 @@ void write_image_header(const ImageHeader& header, std::uint8_t bytes[image_head
   for (std::size_t i = 0; i < sizeof magic; ++i) bytes[i] = magic[i];
   put16(bytes + format_at, format);
   put16(bytes + header_size_at, image_header_bytes);
-  write_text(header.board, image_board_bytes, bytes + board_at);
-  write_text(header.version, image_version_bytes, bytes + version_at);
+  put_text(header.board, image_board_bytes, bytes + board_at);
+  put_text(header.version, image_version_bytes, bytes + version_at);
   put32(bytes + payload_at, header.payload_bytes);
   put32(bytes + counter_at, header.security_counter);
   for (std::size_t i = 0; i < sizeof header.sha256; ++i) bytes[sha_at + i] = header.sha256[i];

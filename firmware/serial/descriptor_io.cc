@@ -1,7 +1,6 @@
 #include "firmware/serial/descriptor_io.h"
 
 #include <fmt/core.h>
-#include <grp.h>
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/file_group.h"
 
 namespace assay::firmware {
 namespace {
@@ -41,18 +41,6 @@ Result<short> wait_for(int fd, short events, std::int64_t deadline_ns, const std
     if (ready >= 0) return port.revents;
     if (errno != EINTR) return port_failure(errno, "wait for the port", name);
   }
-}
-
-std::string group_of(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return {};
-  group entry{};
-  group* found = nullptr;
-  std::vector<char> buffer(16384);
-  if (::getgrgid_r(status.st_gid, &entry, buffer.data(), buffer.size(), &found) != 0 || !found) {
-    return fmt::format("{}", status.st_gid);
-  }
-  return found->gr_name;
 }
 
 }  // namespace
@@ -117,7 +105,7 @@ void unlock_port(int fd) {
 std::unexpected<Error> open_failure(int error_number, const std::string& path) {
   if (error_number == EBUSY) return busy(path);
   if (error_number == EACCES || error_number == EPERM) {
-    const std::string group = group_of(path);
+    const std::string group = file_group(path);
     return fail(ErrorKind::unavailable, "no permission to open the port", path,
                 fmt::format("it belongs to group {0}: `sudo usermod -aG {0} $USER`, then log in "
                             "again",

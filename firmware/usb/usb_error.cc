@@ -1,12 +1,11 @@
 #include "firmware/usb/usb_error.h"
 
 #include <fmt/core.h>
-#include <grp.h>
 #include <libusb.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <vector>
+#include "base/file_group.h"
 
 namespace assay::firmware {
 namespace {
@@ -14,16 +13,9 @@ namespace {
 // The group that may use the device's node; empty when there is none but root's.
 std::string group_of(const std::string& node) {
   struct stat status {};
-  if (::stat(node.c_str(), &status) != 0 || status.st_gid == 0 || (status.st_mode & 0060) != 0060) {
-    return {};
-  }
-  group entry{};
-  group* found = nullptr;
-  std::vector<char> buffer(16384);
-  if (::getgrgid_r(status.st_gid, &entry, buffer.data(), buffer.size(), &found) != 0 || !found) {
-    return fmt::format("{}", status.st_gid);
-  }
-  return found->gr_name;
+  const bool shared =
+      ::stat(node.c_str(), &status) == 0 && status.st_gid != 0 && (status.st_mode & 0060) == 0060;
+  return shared ? file_group(node) : std::string();
 }
 
 // "usbfs" is another program; empty when no driver holds the interface.

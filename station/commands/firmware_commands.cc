@@ -14,6 +14,7 @@
 #include "probes/firmware/uart_port.h"
 #include "station/commands/commands.h"
 #include "station/commands/console.h"
+#include "station/config/board_guess.h"
 #include "station/run/session.h"
 
 namespace assay::station {
@@ -54,18 +55,6 @@ Result<firmware::FirmwareVersion> find_board(const Line& line) {
   return firmware::query_version_at_bauds(*line.transport, uart.baud, uart.query);
 }
 
-// The boards whose profile names the port's USB id.
-std::string guess(const Library& library, const firmware::PortInfo& port) {
-  std::string boards;
-  for (const std::string& file : library.board_files()) {
-    const auto board = library.board(file);
-    if (!board || !board->uart) continue;
-    const auto matches = firmware::select_ports({port}, board->uart->usb_ids);
-    if (matches && !matches->empty()) boards += (boards.empty() ? "" : ", ") + board->id;
-  }
-  return boards;
-}
-
 Result<int> list(const FirmwareOptions& options) {
   const auto library = Library::open();
   if (!library) return std::unexpected(library.error());
@@ -77,7 +66,7 @@ Result<int> list(const FirmwareOptions& options) {
                        {"usb_id", port.usb_id},
                        {"usb_serial", port.usb_serial},
                        {"description", port.description},
-                       {"may_be", guess(*library, port)}});
+                       {"may_be", boards_with_usb_id(*library, port.usb_id)}});
   }
   if (options.json) {
     fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));

@@ -2,33 +2,17 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "firmware/usb/usb_list.h"
 #include "station/commands/commands.h"
-#include "station/config/library.h"
+#include "station/config/board_guess.h"
 
 namespace assay::station {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// The boards whose profile names the device.
-std::string guess(const Library& library, const firmware::UsbDevice& device) {
-  std::string boards;
-  for (const std::string& file : library.board_files()) {
-    const auto board = library.board(file);
-    if (!board) continue;
-    std::vector<std::string> ids = board->dfu_ids;
-    if (board->uart)
-      ids.insert(ids.end(), board->uart->usb_ids.begin(), board->uart->usb_ids.end());
-    if (std::find(ids.begin(), ids.end(), device.id()) == ids.end()) continue;
-    boards += (boards.empty() ? "" : ", ") + board->id;
-  }
-  return boards;
-}
 
 Result<int> list(bool as_json) {
   const auto library = Library::open();
@@ -37,7 +21,7 @@ Result<int> list(bool as_json) {
   if (!devices) return std::unexpected(devices.error());
   Json all = Json::array();
   for (const auto& device : *devices) {
-    const std::string board = guess(*library, device);
+    const std::string board = boards_with_usb_id(*library, device.id());
     if (!as_json) {
       fmt::print("{:<8} {}  {:<12} {:<12}  {}{}\n", device.port, device.id(), to_text(device.role),
                  device.serial, device.description, board.empty() ? "" : "   <- may be a " + board);

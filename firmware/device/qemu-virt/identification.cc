@@ -2,6 +2,7 @@
 
 #include "firmware/device/bytes.h"
 #include "firmware/device/checksum.h"
+#include "firmware/device/text_field.h"
 
 namespace assay::firmware::device::qemu_virt {
 namespace {
@@ -13,26 +14,6 @@ constexpr std::uint32_t serial_at = 40;
 constexpr std::uint32_t rom_version_at = 72;
 constexpr std::uint32_t zero_at = 120;
 constexpr std::uint32_t crc_at = 124;
-
-// They stand in answer lines: a line end inside would forge one. `out` has room for one more than
-// `size`.
-bool get_text(const std::uint8_t* bytes, std::uint32_t size, char* out) {
-  std::uint32_t length = 0;
-  while (length < size && bytes[length] > ' ' && bytes[length] <= '~') ++length;
-  if (length == 0) return false;
-  for (std::uint32_t i = length; i < size; ++i) {
-    if (bytes[i] != 0) return false;
-  }
-  for (std::uint32_t i = 0; i < length; ++i) out[i] = static_cast<char>(bytes[i]);
-  out[length] = '\0';
-  return true;
-}
-
-void put_text(const char* text, std::uint32_t size, std::uint8_t* bytes) {
-  for (std::uint32_t i = 0; i < size && text[i] != '\0'; ++i) {
-    bytes[i] = static_cast<std::uint8_t>(text[i]);
-  }
-}
 
 }  // namespace
 
