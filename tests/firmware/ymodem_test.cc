@@ -381,8 +381,7 @@ TEST(Lrzsz, itsReceiverTakesWhatWeSend) {
     ASSERT_TRUE(transport) << transport.error().text();
     const Bytes content = content_of(size);
     // A block that it flushes away on a busy machine is sent again soon.
-    const auto sent =
-        send_file(**transport, "npu.bin", content, {.answer_timeout_ns = ns_per_s});
+    const auto sent = send_file(**transport, "npu.bin", content, {.answer_timeout_ns = ns_per_s});
     ASSERT_TRUE(sent) << size << " " << sent.error().text();
     EXPECT_EQ(rb.wait(), 0) << size;
     EXPECT_EQ(folder.content("npu.bin"), std::string(content.begin(), content.end())) << size;
