@@ -9,6 +9,9 @@
 
 namespace assay {
 
+// What waits for something else looks at its token this often.
+inline constexpr std::int64_t cancel_interval_ns = 50 * ns_per_ms;
+
 class CancelToken {
  public:
   CancelToken() = default;

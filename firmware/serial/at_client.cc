@@ -11,7 +11,6 @@ namespace assay::firmware {
 namespace {
 
 constexpr std::string_view version_key = "FW_VER:";
-constexpr std::int64_t cancel_interval_ns = 50 * ns_per_ms;
 // Longer than an FTDI chip holds bytes back (16 ms), with room for a busy machine.
 constexpr std::int64_t quiet_ns = 50 * ns_per_ms;
 // A board that never stops talking is asked all the same.

@@ -15,7 +15,6 @@ using nlohmann::json;
 constexpr std::uint16_t group_os = 0;
 constexpr std::uint16_t group_image = 1;
 constexpr std::size_t header_bytes = 8;
-constexpr std::int64_t cancel_interval_ns = 50 * ns_per_ms;
 // What the rest of an upload's packet takes beside the data: names, lengths, the hash.
 constexpr std::uint32_t upload_overhead = 96;
 // MCUboot's default, for boards that do not tell.

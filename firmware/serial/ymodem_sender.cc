@@ -23,7 +23,6 @@ constexpr std::uint8_t padding = 0x1A;
 
 constexpr std::size_t short_block = 128;
 constexpr std::size_t long_block = 1024;
-constexpr std::int64_t cancel_interval_ns = 50 * ns_per_ms;
 // A 'C' with something right behind it is a letter of a boot message.
 constexpr std::int64_t invitation_quiet_ns = 30 * ns_per_ms;
 // lrzsz's receiver throws away what it was sent in the moment of its ACK and 'C' for the header.

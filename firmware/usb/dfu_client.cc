@@ -10,7 +10,6 @@
 namespace assay::firmware {
 namespace {
 
-constexpr std::int64_t cancel_interval_ns = 50 * ns_per_ms;
 constexpr std::uint16_t least_transfer_bytes = 8;
 constexpr std::uint16_t dfuse = 0x011A;
 // From any state it takes two: out of an error that a first request was, then a transfer's.

@@ -184,7 +184,7 @@ bool MemoryRun::hold() {
     if (on_progress) {
       on_progress(bytes_moved_, "holding for " + std::to_string((end - now) / ns_per_s + 1) + " s");
     }
-    never.wait_for(lock, std::chrono::nanoseconds(std::min(end - now, 50 * ns_per_ms)));
+    never.wait_for(lock, std::chrono::nanoseconds(std::min(end - now, cancel_interval_ns)));
   }
   return true;
 }

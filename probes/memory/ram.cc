@@ -15,7 +15,7 @@
 namespace assay::probes {
 namespace {
 
-constexpr std::size_t page = 1 << 12;
+constexpr std::size_t small_page = 1 << 12;
 constexpr std::size_t big_page = std::size_t{2} << 20;
 constexpr std::size_t piece_bytes = std::size_t{32} << 20;
 
@@ -24,7 +24,7 @@ bool populate(std::byte* data, std::size_t length) {
   if (madvise(data, length, MADV_POPULATE_WRITE) == 0) return true;
   if (errno != EINVAL) return false;
   // Kernels before 5.14 cannot populate: touch.
-  for (std::size_t i = 0; i < length; i += page) {
+  for (std::size_t i = 0; i < length; i += small_page) {
     *static_cast<volatile std::byte*>(data + i) = std::byte{0};
   }
   return true;
@@ -82,7 +82,7 @@ std::uint64_t allowed_by_cgroups(const Machine& machine) {
 
 Result<RamRegion> RamRegion::allocate(std::size_t bytes, WorkerPool& workers,
                                       const KeepGoing& keep_going) {
-  const std::size_t size = (bytes + page - 1) / page * page;
+  const std::size_t size = (bytes + small_page - 1) / small_page * small_page;
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) {

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t max_bytes = 1 << 20;
+constexpr std::size_t max_file_bytes = 1 << 20;
 constexpr std::size_t max_depth = 64;
 
 // An input iterator that says how far the parser has read.
@@ -171,7 +171,7 @@ Result<LocatedJson> LocatedJson::parse(std::string_view text, std::string path) 
   LocatedJson out;
   out.path_ = std::move(path);
   out.text_ = text;
-  if (text.size() > max_bytes) {
+  if (text.size() > max_file_bytes) {
     return fail(ErrorKind::bad_file, "is larger than 1 MiB", out.path_);
   }
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
@@ -189,7 +189,7 @@ Result<LocatedJson> LocatedJson::parse(std::string_view text, std::string path) 
 }
 
 Result<LocatedJson> LocatedJson::read(const std::string& path) {
-  const auto content = read_regular_file(path, max_bytes);
+  const auto content = read_regular_file(path, max_file_bytes);
   if (!content) return std::unexpected(content.error());
   return parse(*content, path);
 }

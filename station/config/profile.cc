@@ -9,10 +9,10 @@
 namespace assay::station {
 namespace {
 
-constexpr std::int64_t max_bytes = std::int64_t{1} << 50;
+constexpr std::int64_t max_memory_bytes = std::int64_t{1} << 50;
 
 std::uint64_t bytes(ObjectReader& r, const char* key) {
-  return static_cast<std::uint64_t>(r.integer(key, 1, max_bytes));
+  return static_cast<std::uint64_t>(r.integer(key, 1, max_memory_bytes));
 }
 
 SemanticVersion version(ObjectReader& r, const char* key) {

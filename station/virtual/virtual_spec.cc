@@ -50,7 +50,7 @@ void read_pci(ObjectReader& r, VirtualPciFunction& f) {
   f.width = static_cast<int>(r.integer("width", 1, 32));
 }
 
-std::string version(ObjectReader& r, const char* key) {
+std::string version_text(ObjectReader& r, const char* key) {
   std::string text = r.text(key);
   if (!r.failed() && !parse_semantic_version(text)) {
     r.refuse(key, std::string("\"") + key + "\": expected a version such as 2.3.1");
@@ -71,8 +71,8 @@ Result<VirtualSpec> parse_virtual_spec(const LocatedJson& file) {
   spec.serial = r.text("serial");
   spec.kernel = r.text("kernel");
   r.object("firmware", [&](ObjectReader& f) {
-    spec.firmware_version = version(f, "version");
-    spec.old_firmware_version = version(f, "old_version");
+    spec.firmware_version = version_text(f, "version");
+    spec.old_firmware_version = version_text(f, "old_version");
   });
   r.object("memory", [&](ObjectReader& m) {
     spec.memory_bytes = static_cast<std::uint64_t>(m.integer("total_bytes", 1 << 30, max_bytes));

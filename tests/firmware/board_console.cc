@@ -7,7 +7,7 @@
 namespace assay::test {
 namespace {
 
-constexpr std::int64_t boot_timeout_ns = 60 * ns_per_s;
+constexpr std::int64_t answer_timeout_ns = 60 * ns_per_s;
 // A board that does not take an update says so; nothing of that is an invitation.
 constexpr std::int64_t start_timeout_ns = 5 * ns_per_s;
 constexpr std::int64_t slice_ns = 20 * ns_per_ms;
@@ -48,7 +48,7 @@ Result<std::string> BoardConsole::version() {
 }
 
 Result<std::string> BoardConsole::read_boot() {
-  const std::int64_t deadline = monotonic_ns() + boot_timeout_ns;
+  const std::int64_t deadline = monotonic_ns() + answer_timeout_ns;
   std::string text;
   for (;;) {
     const std::size_t begin = text.find("boot: ");
@@ -78,7 +78,7 @@ Result<> BoardConsole::write_line(const std::string& command) {
   // The line end before it ends what may be there of another one.
   const std::string line = '\r' + command + '\r';
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(line.data());
-  return transport_->write({bytes, line.size()}, monotonic_ns() + boot_timeout_ns);
+  return transport_->write({bytes, line.size()}, monotonic_ns() + answer_timeout_ns);
 }
 
 Result<std::string> BoardConsole::reset() {

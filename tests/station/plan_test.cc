@@ -10,14 +10,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Result<Plan> parse(const std::string& text) {
+Result<Plan> plan_of(const std::string& text) {
   auto file = LocatedJson::parse(text, "plan.json");
   if (!file) return std::unexpected(file.error());
   return parse_plan(*file);
 }
 
 Result<Plan> with_step(const std::string& step) {
-  return parse(R"({ "schema": "assay/plan/1", "id": "p", "steps": [ )" + step + " ] }");
+  return plan_of(R"({ "schema": "assay/plan/1", "id": "p", "steps": [ )" + step + " ] }");
 }
 
 const char* const memory =
@@ -55,7 +55,7 @@ TEST(Plan, quickHasEveryStepOfFat) {
 }
 
 TEST(Plan, readsParametersLimitsAndTimes) {
-  const auto plan = parse(R"({ "schema": "assay/plan/1", "id": "p",
+  const auto plan = plan_of(R"({ "schema": "assay/plan/1", "id": "p",
     "monitors": [ { "use": "thermal.sample", "hz": 4, "stop": true,
                     "limits": { "temperature": { "at_most": 85, "unit": "Cel" } } } ],
     "steps": [ { "id": "m", "use": "memory.test",
@@ -138,8 +138,8 @@ TEST(Plan, saysWhatIsWrongAndWhere) {
     EXPECT_THAT(plan.error().text(), HasSubstr(c.says)) << c.step;
     EXPECT_THAT(plan.error().where, ::testing::MatchesRegex("plan.json:[0-9]+:[0-9]+")) << c.step;
   }
-  EXPECT_FALSE(parse(R"({ "schema": "assay/plan/1", "id": "p", "steps": [] })"));
-  EXPECT_FALSE(parse(
+  EXPECT_FALSE(plan_of(R"({ "schema": "assay/plan/1", "id": "p", "steps": [] })"));
+  EXPECT_FALSE(plan_of(
       R"({ "schema": "assay/plan/1", "id": "p", "steps": [], "monitors": [ { "use": "pcie.link", "hz": 1 } ] })"));
 }
 

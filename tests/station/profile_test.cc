@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 const char* const small =
     R"({ "schema": "assay/board/1", "id": "b", "name": "B", "serial_pattern": "^X\\d+$" })";
 
-Result<probes::BoardProfile> parse(const std::string& text) {
+Result<probes::BoardProfile> profile_of(const std::string& text) {
   auto file = LocatedJson::parse(text, "board.json");
   if (!file) return std::unexpected(file.error());
   return parse_profile(*file);
@@ -40,7 +40,7 @@ TEST(Profile, readsTheFirstBoard) {
 }
 
 TEST(Profile, aBoardMayHaveNothingButAName) {
-  const auto board = parse(small);
+  const auto board = profile_of(small);
   ASSERT_TRUE(board) << board.error().text();
   EXPECT_FALSE(board->uart || board->thermal || board->npu || board->memory);
 }
@@ -79,7 +79,7 @@ TEST(Profile, saysWhatIsWrongAndWhere) {
        "\"serial_pattern\": expected a regular expression"},
   };
   for (const auto& c : cases) {
-    const auto board = parse(c.text);
+    const auto board = profile_of(c.text);
     ASSERT_FALSE(board) << c.text;
     EXPECT_EQ(board.error().kind, ErrorKind::bad_file);
     EXPECT_THAT(board.error().text(), HasSubstr(c.says)) << c.text;

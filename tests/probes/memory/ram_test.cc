@@ -10,7 +10,7 @@
 namespace assay::probes {
 namespace {
 
-constexpr std::uint64_t mib = 1 << 20;
+constexpr std::uint64_t mebibyte = 1 << 20;
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
 class AvailableMemory : public testing::Test {
@@ -30,21 +30,21 @@ class AvailableMemory : public testing::Test {
 };
 
 TEST_F(AvailableMemory, leavesTheSystemFivePercentAndAtLeast256MiB) {
-  meminfo(32 * mib, 20 * mib);  // 20 GiB
+  meminfo(32 * mebibyte, 20 * mebibyte);  // 20 GiB
   EXPECT_EQ(available(), 19 * gib);
-  meminfo(32 * mib, 1024 * 1024);  // 1 GiB
-  EXPECT_EQ(available(), gib - 256 * mib);
-  meminfo(32 * mib, 256 * 1024);
+  meminfo(32 * mebibyte, 1024 * 1024);  // 1 GiB
+  EXPECT_EQ(available(), gib - 256 * mebibyte);
+  meminfo(32 * mebibyte, 256 * 1024);
   EXPECT_EQ(available(), 0U);
-  meminfo(32 * mib, 0);
+  meminfo(32 * mebibyte, 0);
   EXPECT_EQ(available(), 0U);
   EXPECT_EQ(total_memory(Machine(root_.root())), 32 * gib);
 }
 
 TEST_F(AvailableMemory, aContainerMayBeAllowedLess) {
-  meminfo(32 * mib, 20 * mib);
+  meminfo(32 * mebibyte, 20 * mebibyte);
   cgroup(std::to_string(4 * gib), std::to_string(2 * gib));
-  EXPECT_EQ(available(), 2 * gib - 256 * mib);
+  EXPECT_EQ(available(), 2 * gib - 256 * mebibyte);
   cgroup("max", std::to_string(2 * gib));
   EXPECT_EQ(available(), 19 * gib);
   cgroup(std::to_string(64 * gib), std::to_string(2 * gib));
@@ -55,7 +55,7 @@ TEST_F(AvailableMemory, aContainerMayBeAllowedLess) {
 }
 
 TEST_F(AvailableMemory, theTightestOfTheGroupsAroundUsCounts) {
-  meminfo(32 * mib, 20 * mib);
+  meminfo(32 * mebibyte, 20 * mebibyte);
   root_.write("proc/self/cgroup", "0::/system.slice/assay.service\n");
   const auto limit = [&](const std::string& group, std::uint64_t bytes) {
     root_.write("sys/fs/cgroup/" + group + "memory.max", std::to_string(bytes) + "\n");
@@ -64,14 +64,14 @@ TEST_F(AvailableMemory, theTightestOfTheGroupsAroundUsCounts) {
   limit("system.slice/assay.service/", 8 * gib);
   EXPECT_EQ(available(), 8 * gib - 8 * gib / 20);
   limit("system.slice/", 2 * gib);
-  EXPECT_EQ(available(), 2 * gib - 256 * mib);
+  EXPECT_EQ(available(), 2 * gib - 256 * mebibyte);
   limit("system.slice/", 16 * gib);
   EXPECT_EQ(available(), 8 * gib - 8 * gib / 20);
   // Version 1.
   root_.write("proc/self/cgroup", "garbage\n:::\n7:cpu,memory:docker\n5:memory:/docker/1\n");
   root_.write("sys/fs/cgroup/memory/docker/memory.limit_in_bytes", std::to_string(4 * gib));
   root_.write("sys/fs/cgroup/memory/docker/memory.usage_in_bytes", "0");
-  EXPECT_EQ(available(), 4 * gib - 256 * mib);
+  EXPECT_EQ(available(), 4 * gib - 256 * mebibyte);
 }
 
 TEST_F(AvailableMemory, isNeverGuessed) {
@@ -94,21 +94,21 @@ Result<RamRegion> allocate(std::size_t bytes) {
 TEST(RamRegion, canBeGivenUpWhileItIsMade) {
   WorkerPool workers(2);
   std::atomic<std::size_t> present{0};
-  const auto region = RamRegion::allocate(512 * mib, workers, [&](std::size_t so_far) {
+  const auto region = RamRegion::allocate(512 * mebibyte, workers, [&](std::size_t so_far) {
     present = so_far;
     return false;
   });
   ASSERT_FALSE(region);
   EXPECT_EQ(region.error().kind, ErrorKind::cancelled);
   EXPECT_GT(present, 0u);
-  EXPECT_LT(present, 512 * mib);
+  EXPECT_LT(present, 512 * mebibyte);
 }
 
 TEST(RamRegion, isPresentZeroAndWholePages) {
-  const auto region = allocate(3 * mib + 1);
+  const auto region = allocate(3 * mebibyte + 1);
   ASSERT_TRUE(region);
   const std::span<std::byte> bytes = region->bytes();
-  EXPECT_EQ(bytes.size(), 3 * mib + 4096);
+  EXPECT_EQ(bytes.size(), 3 * mebibyte + 4096);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.data()) % 4096, 0U);
   EXPECT_TRUE(
       std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; }));
@@ -122,7 +122,7 @@ TEST(RamRegion, moreThanThereIsIsAnError) {
 }
 
 TEST(RamRegion, canBeHandedOn) {
-  auto region = allocate(mib);
+  auto region = allocate(mebibyte);
   ASSERT_TRUE(region);
   std::byte* const data = region->bytes().data();
   const RamRegion other(std::move(*region));

@@ -31,15 +31,15 @@ const ModelShape dense = {.name = "dense",
                           .ffn = 160,
                           .vocabulary = 301,
                           .context = 64};
-const ModelShape odd = {.name = "odd",
-                        .layers = 2,
-                        .width = 90,
-                        .heads = 4,
-                        .kv_heads = 1,
-                        .head_dim = 22,
-                        .ffn = 77,
-                        .vocabulary = 259,
-                        .context = 64};
+const ModelShape odd_shape = {.name = "odd",
+                              .layers = 2,
+                              .width = 90,
+                              .heads = 4,
+                              .kv_heads = 1,
+                              .head_dim = 22,
+                              .ffn = 77,
+                              .vocabulary = 259,
+                              .context = 64};
 
 ModelShape with_experts(ModelShape shape) {
   shape.experts = 5;
@@ -96,17 +96,16 @@ TEST_P(Reference, logitsAndIdsAgree) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Reference,
-                         testing::Values(Case{"dense_f16", dense, "f16"},
-                                         Case{"dense_fp8", dense, "fp8"},
-                                         Case{"dense_mixed_fp8", dense, "mixed-fp8"},
-                                         Case{"dense_int4", dense, "int4"},
-                                         Case{"odd_f16", odd, "f16"}, Case{"odd_fp8", odd, "fp8"},
-                                         Case{"moe_f16", with_experts(dense), "f16"},
-                                         Case{"moe_mixed_fp8", with_experts(dense), "mixed-fp8"},
-                                         Case{"moe_int4", with_experts(dense), "int4"},
-                                         Case{"moe_odd_fp8", with_experts(odd), "fp8"}),
-                         [](const auto& c) { return std::string(c.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Models, Reference,
+    testing::Values(Case{"dense_f16", dense, "f16"}, Case{"dense_fp8", dense, "fp8"},
+                    Case{"dense_mixed_fp8", dense, "mixed-fp8"}, Case{"dense_int4", dense, "int4"},
+                    Case{"odd_f16", odd_shape, "f16"}, Case{"odd_fp8", odd_shape, "fp8"},
+                    Case{"moe_f16", with_experts(dense), "f16"},
+                    Case{"moe_mixed_fp8", with_experts(dense), "mixed-fp8"},
+                    Case{"moe_int4", with_experts(dense), "int4"},
+                    Case{"moe_odd_fp8", with_experts(odd_shape), "fp8"}),
+    [](const auto& c) { return std::string(c.param.name); });
 
 }  // namespace
 }  // namespace assay::runtime

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::uint64_t chunk_limit = 1'843'200'000;
 
-Layout plan(const char* shape, const char* precision, std::uint32_t layers = 1,
-            std::uint64_t limit = chunk_limit) {
+Layout layout_of(const char* shape, const char* precision, std::uint32_t layers = 1,
+                 std::uint64_t limit = chunk_limit) {
   const auto layout =
       plan_layout(find_shape(shape).value(), find_precision(precision).value(), layers, limit);
   EXPECT_TRUE(layout) << layout.error().text();
@@ -18,19 +18,19 @@ Layout plan(const char* shape, const char* precision, std::uint32_t layers = 1,
 }
 
 TEST(Layout, aDenseModelIsOneContiguousMapping) {
-  const Layout f16 = plan("dense-27b", "f16");
+  const Layout f16 = layout_of("dense-27b", "f16");
   ASSERT_EQ(f16.mappings.size(), 1U);
   EXPECT_EQ(f16.mappings[0].placement, Placement::contiguous);
   EXPECT_NEAR(static_cast<double>(f16.mapped_bytes()), 54e9, 0.1e9);
 
-  const Layout mixed = plan("dense-27b", "mixed-fp8");
+  const Layout mixed = layout_of("dense-27b", "mixed-fp8");
   ASSERT_EQ(mixed.mappings.size(), 1U);
   EXPECT_GT(mixed.mapped_bytes(), 21'200'000'000U);
   EXPECT_LT(mixed.mapped_bytes(), 21'400'000'000U);
 }
 
 TEST(Layout, aMoeModelIsAMappingForEachExpertAndChunksOfTheRest) {
-  const Layout layout = plan("moe-7b-a2.4b", "f16");
+  const Layout layout = layout_of("moe-7b-a2.4b", "f16");
   EXPECT_NEAR(static_cast<double>(layout.mapped_bytes()), 13.9e9, 0.1e9);
   std::size_t experts = 0;
   for (std::uint32_t m = 0; m < layout.mappings.size(); ++m) {
@@ -50,7 +50,7 @@ TEST(Layout, aMoeModelIsAMappingForEachExpertAndChunksOfTheRest) {
 TEST(Layout, tensorsAreAlignedAndNeverOverlap) {
   for (const std::string& shape : shape_names()) {
     for (const std::string& precision : precision_names()) {
-      const Layout layout = plan(shape.c_str(), precision.c_str());
+      const Layout layout = layout_of(shape.c_str(), precision.c_str());
       std::vector<std::uint64_t> end(layout.mappings.size());
       // Tensors of a mapping stand in the order of their offsets.
       for (const TensorPlace& t : layout.tensors) {
@@ -69,15 +69,15 @@ TEST(Layout, tensorsAreAlignedAndNeverOverlap) {
 }
 
 TEST(Layout, mappingsDoNotDependOnTheLayersComputed) {
-  const Layout one = plan("dense-27b", "mixed-fp8", 1);
-  const Layout all = plan("dense-27b", "mixed-fp8", 64);
+  const Layout one = layout_of("dense-27b", "mixed-fp8", 1);
+  const Layout all = layout_of("dense-27b", "mixed-fp8", 64);
   EXPECT_EQ(one.mapped_bytes(), all.mapped_bytes());
   EXPECT_LT(one.computed_bytes(), 2'400'000'000U);
   EXPECT_GT(all.computed_bytes(), 21'200'000'000U);
 }
 
 TEST(Layout, countsTheBytesThatOneTokenReads) {
-  const Layout layout = plan("moe-small", "f16", 2);
+  const Layout layout = layout_of("moe-small", "f16", 2);
   const ModelShape s = layout.shape;
   const std::uint64_t attention = 2 * s.width * (s.query_width() + s.kv_width()) * 2;
   const std::uint64_t experts = s.experts_used * 3 * s.width * s.ffn * 2;
