@@ -86,15 +86,18 @@ TEST_F(AvailableMemory, isNeverGuessed) {
   EXPECT_FALSE(total_memory(Machine(root_.root())));
 }
 
-Result<RamRegion> allocate(std::size_t bytes) {
-  WorkerPool workers(2);
-  return RamRegion::allocate(bytes, workers, [](std::size_t) { return true; });
-}
+class RamRegionTest : public testing::Test {
+ protected:
+  Result<RamRegion> allocate(std::size_t bytes) {
+    return RamRegion::allocate(bytes, workers_, [](std::size_t) { return true; });
+  }
 
-TEST(RamRegion, canBeGivenUpWhileItIsMade) {
-  WorkerPool workers(2);
+  WorkerPool workers_{2};
+};
+
+TEST_F(RamRegionTest, canBeGivenUpWhileItIsMade) {
   std::atomic<std::size_t> present{0};
-  const auto region = RamRegion::allocate(512 * mebibyte, workers, [&](std::size_t so_far) {
+  const auto region = RamRegion::allocate(512 * mebibyte, workers_, [&](std::size_t so_far) {
     present = so_far;
     return false;
   });
@@ -104,7 +107,7 @@ TEST(RamRegion, canBeGivenUpWhileItIsMade) {
   EXPECT_LT(present, 512 * mebibyte);
 }
 
-TEST(RamRegion, isPresentZeroAndWholePages) {
+TEST_F(RamRegionTest, isPresentZeroAndWholePages) {
   const auto region = allocate(3 * mebibyte + 1);
   ASSERT_TRUE(region);
   const std::span<std::byte> bytes = region->bytes();
@@ -115,13 +118,13 @@ TEST(RamRegion, isPresentZeroAndWholePages) {
   bytes.back() = std::byte{1};
 }
 
-TEST(RamRegion, moreThanThereIsIsAnError) {
+TEST_F(RamRegionTest, moreThanThereIsIsAnError) {
   const auto region = allocate(std::size_t{1} << 60);
   ASSERT_FALSE(region);
   EXPECT_EQ(region.error().kind, ErrorKind::exhausted);
 }
 
-TEST(RamRegion, canBeHandedOn) {
+TEST_F(RamRegionTest, canBeHandedOn) {
   auto region = allocate(mebibyte);
   ASSERT_TRUE(region);
   std::byte* const data = region->bytes().data();
