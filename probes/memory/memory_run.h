@@ -65,6 +65,8 @@ class MemoryRun {
   Retest retest(std::uint64_t offset, std::uint64_t expected, unsigned rounds);
 
   std::span<const TestFigures> figures() const { return figures_; }
+  // That the pass which runs belongs to; from on_progress and on_error.
+  std::uint64_t iteration() const { return iteration_; }
 
  private:
   struct Pass;

@@ -130,8 +130,8 @@ class MemoryTest {
         options_.iterations == UINT64_MAX ? 0 : run.bytes_per_iteration() * options_.iterations;
     const std::uint64_t before =
         options_.fresh_frames ? run.bytes_per_iteration() * iterations_done_ : 0;
-    run.on_progress = [this, total, before](std::uint64_t moved, const std::string& text) {
-      progress(before + moved, total, text);
+    run.on_progress = [this, &run, total, before](std::uint64_t moved, const std::string& text) {
+      progress(before + moved, total, run.iteration(), text);
     };
     run.on_error = [this](MemoryError error) { take_error(std::move(error)); };
     run.on_uncounted = [this](std::uint64_t errors) { log_.add_uncounted(errors); };
@@ -146,14 +146,15 @@ class MemoryTest {
   }
 
   // From any worker.
-  void progress(std::uint64_t moved, std::uint64_t total, const std::string& text) {
+  void progress(std::uint64_t moved, std::uint64_t total, std::uint64_t iteration,
+                const std::string& text) {
     const std::int64_t elapsed = monotonic_ns() - start_ns_;
     // Getting memory is no test of it.
     const std::int64_t testing = std::max<std::int64_t>(elapsed - taking_ns_, 1);
     const std::string of =
         options_.iterations == UINT64_MAX ? "" : "/" + std::to_string(options_.iterations);
     const std::string line = fmt::format("{}  iteration {}{}  errors {}  {:.1f} GB/s", text,
-                                         iterations_done_ + 1, of, errors_shown_.load(),
+                                         iteration, of, errors_shown_.load(),
                                          static_cast<double>(moved) / static_cast<double>(testing));
     if (options_.duration_ns != 0) {
       recorder_.progress(static_cast<std::uint64_t>(std::min(elapsed, options_.duration_ns)),
@@ -261,7 +262,7 @@ class MemoryTest {
   std::atomic<std::uint64_t> errors_shown_{0};
   std::size_t recorded_ = 0;
   std::size_t retested_ = 0;
-  std::atomic<std::uint64_t> iterations_done_{0};
+  std::uint64_t iterations_done_ = 0;
   std::int64_t start_ns_ = 0;
   std::int64_t taking_ns_ = 0;
   std::vector<TestFigures> figures_;

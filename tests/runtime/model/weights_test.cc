@@ -27,7 +27,7 @@ struct Memory {
   std::vector<std::span<std::byte>> spans;
 };
 
-Layout layers_of(const char* shape, const char* precision, std::uint32_t layers) {
+Layout layout_with_layers(const char* shape, const char* precision, std::uint32_t layers) {
   return plan_layout(find_shape(shape).value(), find_precision(precision).value(), layers, 1 << 30)
       .value();
 }
@@ -40,7 +40,7 @@ bool same(const Memory& a, const Memory& b) {
 }
 
 TEST(Weights, sameBytesForAnyNumberOfThreads) {
-  const Layout layout = layers_of("moe-small", "mixed-fp8", 3);
+  const Layout layout = layout_with_layers("moe-small", "mixed-fp8", 3);
   const CancelToken cancel;
   Memory first(layout), other(layout), third(layout), seed2(layout);
   WorkerPool one(1), two(2), three(3);
@@ -54,7 +54,7 @@ TEST(Weights, sameBytesForAnyNumberOfThreads) {
 }
 
 TEST(Weights, leavesTheLayersThatAreNotComputedUntouched) {
-  const Layout layout = layers_of("dense-small", "f16", 2);
+  const Layout layout = layout_with_layers("dense-small", "f16", 2);
   Memory memory(layout);
   WorkerPool pool(1);
   std::uint64_t last = 0;
@@ -77,8 +77,8 @@ TEST(Weights, haveMeanZeroAndAVarianceThatKeepsActivationsInSize) {
   for (const std::string& precision : precision_names()) {
     HostDevice device;
     WorkerPool pool(2);
-    const auto model =
-        load(device, layers_of("dense-small", precision.c_str(), 1), 7, pool, CancelToken{}, {});
+    const auto model = load(device, layout_with_layers("dense-small", precision.c_str(), 1), 7,
+                            pool, CancelToken{}, {});
     ASSERT_TRUE(model);
     const LayerWeights& layer = model->weights().layers[0];
     for (const Matrix* m : {&layer.query, &layer.blocks[0].gate, &layer.blocks[0].down,
@@ -103,7 +103,7 @@ TEST(Weights, haveMeanZeroAndAVarianceThatKeepsActivationsInSize) {
 }
 
 TEST(Weights, fillingCanBeCancelled) {
-  const Layout layout = layers_of("dense-small", "f16", 4);
+  const Layout layout = layout_with_layers("dense-small", "f16", 4);
   Memory memory(layout);
   WorkerPool pool(2);
   CancelToken cancel;
