@@ -16,7 +16,7 @@ using device::get32;
 using device::put16;
 using device::put32;
 
-constexpr std::array<std::uint8_t, 3> signature = {'U', 'F', 'D'};
+constexpr std::array<std::uint8_t, 3> suffix_signature = {'U', 'F', 'D'};
 constexpr std::uint16_t dfuse = 0x011A;
 
 std::unexpected<Error> bad(std::string what, const std::string& name) {
@@ -34,7 +34,7 @@ Result<DfuFile> read_dfu_file(std::span<const std::uint8_t> file, const std::str
   DfuFile result{file, std::nullopt};
   if (file.size() < dfu_suffix_bytes) return result;
   const std::uint8_t* end = file.data() + file.size();
-  if (!std::equal(signature.begin(), signature.end(), end - 8)) return result;
+  if (!std::equal(suffix_signature.begin(), suffix_signature.end(), end - 8)) return result;
   const std::size_t length = *(end - 5);
   if (length < dfu_suffix_bytes || length > file.size()) {
     return bad(fmt::format("its DFU suffix claims to be {} bytes long", length), name);
@@ -78,7 +78,7 @@ std::vector<std::uint8_t> add_dfu_suffix(std::span<const std::uint8_t> content,
   put16(tail.data() + 2, suffix.product);
   put16(tail.data() + 4, suffix.vendor);
   put16(tail.data() + 6, suffix.dfu);
-  std::copy(signature.begin(), signature.end(), tail.begin() + 8);
+  std::copy(suffix_signature.begin(), suffix_signature.end(), tail.begin() + 8);
   tail[11] = dfu_suffix_bytes;
   file.insert(file.end(), tail.begin(), tail.end());
   std::uint8_t* end = file.data() + file.size();

@@ -112,7 +112,8 @@ RowPlanes row_planes(const Matrix& m, std::size_t row) {
   const auto* codes = reinterpret_cast<const std::uint8_t*>(m.codes);
   const auto* scales = reinterpret_cast<const std::uint8_t*>(m.scales);
   const std::size_t scale_bytes = m.type == TensorType::int4 ? m.cols / int4_group * 2 : 4;
-  return {codes + row * row_code_bytes(m.type, m.cols), scales + row * scale_bytes};
+  return {codes + row * row_code_bytes(m.type, m.cols),
+          scales == nullptr ? nullptr : scales + row * scale_bytes};
 }
 
 // Copies the columns behind the last whole step, fewer than `step`, zeros behind them. Int4 has

@@ -1,10 +1,10 @@
 #include "station/config/plan.h"
 
 #include <fmt/core.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <charconv>
-#include <regex>
 #include <set>
 
 #include "base/units.h"
@@ -165,8 +165,8 @@ void read_parameters(ObjectReader& r, const probes::Probe& probe, probes::Parame
 void read_step(ObjectReader& r, Plan& plan, std::set<std::string>& ids) {
   PlanStep step;
   step.id = r.text("id");
-  static const std::regex id_pattern("[a-z0-9][a-z0-9._-]{0,63}");
-  if (!r.failed() && !std::regex_match(step.id, id_pattern)) {
+  static const RE2 id_pattern("[a-z0-9][a-z0-9._-]{0,63}");
+  if (!r.failed() && !RE2::FullMatch(step.id, id_pattern)) {
     r.refuse("id", "\"id\": expected up to 64 of a-z 0-9 . _ -");
   }
   if (!r.failed() && !ids.insert(step.id).second) {

@@ -1,7 +1,8 @@
 #include "station/config/profile.h"
 
+#include <re2/re2.h>
+
 #include <charconv>
-#include <regex>
 
 #include "station/config/reader.h"
 #include "station/config/serial_pattern.h"
@@ -25,8 +26,8 @@ SemanticVersion version(ObjectReader& r, const char* key) {
 
 // "1a86:7523"
 bool is_usb_id(const std::string& text) {
-  static const std::regex pattern("[0-9a-f]{4}:[0-9a-f]{4}");
-  return std::regex_match(text, pattern);
+  static const RE2 pattern("[0-9a-f]{4}:[0-9a-f]{4}");
+  return RE2::FullMatch(text, pattern);
 }
 
 void read_uart(ObjectReader& r, probes::UartProfile& uart) {
@@ -49,8 +50,8 @@ void read_pcie(ObjectReader& r, probes::PcieProfile& pcie) {
   pcie.name = r.text("name");
   r.object("match", [&](ObjectReader& m) {
     const std::string text = m.text("class");
-    static const std::regex pattern("0x[0-9a-f]{4}");
-    if (!m.failed() && !std::regex_match(text, pattern)) {
+    static const RE2 pattern("0x[0-9a-f]{4}");
+    if (!m.failed() && !RE2::FullMatch(text, pattern)) {
       m.refuse("class", "\"class\": expected base class and subclass in hex such as 0x1200");
       return;
     }
@@ -122,8 +123,8 @@ Result<probes::BoardProfile> parse_profile(const LocatedJson& file) {
     if (!m.has("public_key")) return;
     board.firmware->public_key = m.text("public_key");
     // 44 bytes: RFC 8410's prefix and the key.
-    static const std::regex pattern("MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=");
-    if (!m.failed() && !std::regex_match(board.firmware->public_key, pattern)) {
+    static const RE2 pattern("MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=");
+    if (!m.failed() && !RE2::FullMatch(board.firmware->public_key, pattern)) {
       m.refuse("public_key",
                "\"public_key\": expected an Ed25519 key in base64, the line between BEGIN and END "
                "that  openssl pkey -pubout  prints");

@@ -1,7 +1,8 @@
 #include "station/virtual/virtual_spec.h"
 
+#include <re2/re2.h>
+
 #include <charconv>
-#include <regex>
 
 #include "base/semver.h"
 #include "station/config/reader.h"
@@ -13,10 +14,10 @@ constexpr std::int64_t max_bytes = std::int64_t{1} << 40;
 
 std::uint16_t hex16(ObjectReader& r, const char* key) {
   const std::string text = r.text(key);
-  static const std::regex pattern("0x[0-9a-f]{4}");
+  static const RE2 pattern("0x[0-9a-f]{4}");
   std::uint16_t value = 0;
   if (r.failed()) return value;
-  if (!std::regex_match(text, pattern)) {
+  if (!RE2::FullMatch(text, pattern)) {
     r.refuse(key, std::string("\"") + key + "\": expected four hex digits such as 0x1200");
     return value;
   }
@@ -26,8 +27,8 @@ std::uint16_t hex16(ObjectReader& r, const char* key) {
 
 void read_pci(ObjectReader& r, VirtualPciFunction& f) {
   f.address = r.text("address");
-  static const std::regex pattern("[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]");
-  if (!r.failed() && !std::regex_match(f.address, pattern)) {
+  static const RE2 pattern("[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]");
+  if (!r.failed() && !RE2::FullMatch(f.address, pattern)) {
     r.refuse("address", "\"address\": expected domain:bus:device.function such as 0000:01:00.0");
   }
   f.vendor = hex16(r, "vendor");

@@ -106,7 +106,8 @@ void add_experts(const ModelShape& s, const LayerWeights& layer, const Vector& x
   const Vector p = softmax(times(layer.router, x));
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return p[a] > p[b]; });
+  std::ranges::sort(
+      order, [&](std::size_t a, std::size_t b) { return p[a] != p[b] ? p[a] > p[b] : a < b; });
   double sum = 0;
   for (std::size_t i = 0; i < s.experts_used; ++i) sum += p[order[i]];
   if (s.experts_used < s.experts) {
