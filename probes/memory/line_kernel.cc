@@ -28,53 +28,72 @@ enum class Data { uniform, random, any };
 template <Data kData>
 class Lines {
  public:
+  // An operation, and what of it is the same for all lines.
+  struct Prepared {
+    const LineOperation* op;
+    std::byte* region;
+    std::uint64_t seed;
+    hn::Vec<D> table[vectors_per_line];
+  };
+
   Lines(std::byte* region, Mismatches& mismatches) : region_(region), mismatches_(mismatches) {}
 
-  HWY_INLINE void Write(std::size_t line, const LineOperation& op, bool streaming) {
+  HWY_INLINE Prepared Prepare(const LineOperation& op) const {
+    Prepared prepared;
+    prepared.op = &op;
+    prepared.region = region_;
+    prepared.seed = op.data->seed;
+    LoadTable(op.data->tables[0], prepared.table);
+    return prepared;
+  }
+
+  HWY_INLINE void Write(std::size_t line, const Prepared& prepared, bool streaming) {
     const D d;
-    std::uint64_t* HWY_RESTRICT to = Words(line);
-    const std::uint64_t* HWY_RESTRICT table = Table(line, op);
-    const auto scalar = Scalar(line, op);
+    const LineOperation& op = *prepared.op;
+    std::uint64_t* HWY_RESTRICT to = Words(prepared.region, line);
+    hn::Vec<D> value[vectors_per_line];
+    Values(line, prepared, value);
     if (kData == Data::any && op.select != Select::all) {
       const std::uint64_t* chosen = op.data->chosen[op.data->table_of(line)];
-      for (std::size_t w = 0; w < words_per_line; w += hn::Lanes(d)) {
+      for (std::size_t v = 0; v < vectors_per_line; ++v) {
+        const std::size_t w = v * hn::Lanes(d);
         const auto is_chosen = hn::MaskFromVec(hn::Load(d, chosen + w));
-        hn::BlendedStore(hn::Load(d, table + w),
-                         op.select == Select::chosen ? is_chosen : hn::Not(is_chosen), d, to + w);
+        hn::BlendedStore(value[v], op.select == Select::chosen ? is_chosen : hn::Not(is_chosen), d,
+                         to + w);
       }
-    } else if (streaming) {
-      for (std::size_t w = 0; w < words_per_line; w += hn::Lanes(d)) {
-        hn::Stream(Value(d, table + w, scalar), d, to + w);
-      }
-    } else {
-      for (std::size_t w = 0; w < words_per_line; w += hn::Lanes(d)) {
-        hn::Store(Value(d, table + w, scalar), d, to + w);
+      return;
+    }
+    for (std::size_t v = 0; v < vectors_per_line; ++v) {
+      if (streaming) {
+        hn::Stream(value[v], d, to + v * hn::Lanes(d));
+      } else {
+        hn::Store(value[v], d, to + v * hn::Lanes(d));
       }
     }
   }
 
-  HWY_INLINE void Read(std::size_t line, const LineOperation& op) { ReadAs(line, line, op); }
+  HWY_INLINE void Read(std::size_t line, const Prepared& op) { ReadAs(line, line, op); }
 
   // The line holds what the data has for the line `as`.
-  HWY_INLINE void ReadAs(std::size_t line, std::size_t as, const LineOperation& op) {
+  HWY_INLINE void ReadAs(std::size_t line, std::size_t as, const Prepared& op) {
     const D d;
-    const std::uint64_t* HWY_RESTRICT from = Words(line);
-    const std::uint64_t* HWY_RESTRICT table = Table(as, op);
-    const auto scalar = Scalar(as, op);
+    const std::uint64_t* HWY_RESTRICT from = Words(op.region, line);
+    hn::Vec<D> expected[vectors_per_line];
+    Values(as, op, expected);
     // The value is read once: an error that is gone on a second read is still an error.
     hn::Vec<D> value[vectors_per_line];
     auto different = hn::Zero(d);
     for (std::size_t v = 0; v < vectors_per_line; ++v) {
       const std::size_t w = v * hn::Lanes(d);
       value[v] = hn::Load(d, from + w);
-      different = hn::Or(different, hn::Xor(value[v], Value(d, table + w, scalar)));
+      different = hn::Or(different, hn::Xor(value[v], expected[v]));
     }
     if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Eq(different, hn::Zero(d))))) {
       alignas(line_bytes) std::uint64_t actual[words_per_line];
       for (std::size_t v = 0; v < vectors_per_line; ++v) {
         hn::Store(value[v], d, actual + v * hn::Lanes(d));
       }
-      Note(line, as, op, actual);
+      Note(line, as, *op.op, actual);
     }
   }
 
@@ -83,31 +102,31 @@ class Lines {
   }
 
  private:
-  template <class V>
-  HWY_INLINE V Value(D d, const std::uint64_t* table, V scalar) const {
-    const auto value = hn::Load(d, table);
-    return kData == Data::uniform ? value : hn::Xor(value, scalar);
+  HWY_INLINE static void LoadTable(const std::uint64_t* table, hn::Vec<D>* out) {
+    for (std::size_t v = 0; v < vectors_per_line; ++v) {
+      out[v] = hn::Load(D(), table + v * hn::Lanes(D()));
+    }
   }
-  HWY_INLINE static hn::Vec<D> Scalar(std::size_t line, const LineOperation& op) {
-    if constexpr (kData == Data::uniform) {
-      return hn::Zero(D());
-    } else if constexpr (kData == Data::random) {
-      return hn::Set(D(), LineData::mix(op.data->seed + line));
+  // What the line has by its data.
+  HWY_INLINE static void Values(std::size_t line, const Prepared& prepared, hn::Vec<D>* out) {
+    if constexpr (kData == Data::any) {
+      LoadTable(prepared.op->data->tables[prepared.op->data->table_of(line)], out);
     } else {
-      return hn::Set(D(), op.data->scalar(line));
+      for (std::size_t v = 0; v < vectors_per_line; ++v) out[v] = prepared.table[v];
+    }
+    if constexpr (kData != Data::uniform) {
+      const auto scalar = hn::Set(D(), kData == Data::random ? LineData::mix(prepared.seed + line)
+                                                             : prepared.op->data->scalar(line));
+      for (std::size_t v = 0; v < vectors_per_line; ++v) out[v] = hn::Xor(out[v], scalar);
     }
   }
   // A pointer whose origin the compiler does not know: it may neither take a value that is to be
   // read from what was stored before it, nor leave out a store because another one follows.
-  HWY_INLINE std::uint64_t* Words(std::size_t line) const {
-    std::byte* at = region_ + line * line_bytes;
+  HWY_INLINE static std::uint64_t* Words(std::byte* region, std::size_t line) {
+    std::byte* at = region + line * line_bytes;
     asm volatile("" : "+r"(at));
     return reinterpret_cast<std::uint64_t*>(at);
   }
-  HWY_INLINE static const std::uint64_t* Table(std::size_t line, const LineOperation& op) {
-    return op.data->tables[kData == Data::any ? op.data->table_of(line) : 0];
-  }
-
   HWY_NOINLINE void Note(std::size_t line, std::size_t as, const LineOperation& op,
                          const std::uint64_t* actual) {
     const std::uint64_t scalar = op.data->scalar(as);
@@ -118,10 +137,10 @@ class Lines {
       if (expected == actual[w]) continue;
       ++mismatches_.count;
       if (mismatches_.list.size() >= mismatches_.most) continue;
-      mismatches_.list.push_back({line * line_bytes + w * sizeof(std::uint64_t), expected,
-                                  actual[w],
-                                  *const_cast<const volatile std::uint64_t*>(Words(line) + w),
-                                  op.id, sched_getcpu(), wall_ns()});
+      mismatches_.list.push_back(
+          {line * line_bytes + w * sizeof(std::uint64_t), expected, actual[w],
+           *const_cast<const volatile std::uint64_t*>(Words(region_, line) + w), op.id,
+           sched_getcpu(), wall_ns()});
     }
   }
 
@@ -136,14 +155,16 @@ class HookedLines {
               Mismatches& mismatches)
       : region_(region), hooked_(hooked), hook_(hook), lines_(region, mismatches) {}
 
-  void Write(std::size_t line, const LineOperation& op, bool streaming) {
+  using Prepared = Lines<Data::any>::Prepared;
+  Prepared Prepare(const LineOperation& op) const { return lines_.Prepare(op); }
+  void Write(std::size_t line, const Prepared& op, bool streaming) {
     lines_.Write(line, op, streaming);
     if (IsHooked(line)) {
       hwy::FlushStream();
       hook_.written(region_, line);
     }
   }
-  void Read(std::size_t line, const LineOperation& op) {
+  void Read(std::size_t line, const Prepared& op) {
     if (IsHooked(line)) hook_.about_to_read(region_, line);
     lines_.Read(line, op);
   }
@@ -196,7 +217,8 @@ void Copy(std::byte* region, std::size_t from, std::size_t to, std::size_t count
 void Verify(std::byte* region, std::size_t first, std::size_t count, std::size_t as,
             const LineOperation& operation, Mismatches& mismatches) {
   Lines<Data::any> lines(region, mismatches);
-  for (std::size_t i = 0; i < count; ++i) lines.ReadAs(first + i, as + i, operation);
+  const auto prepared = lines.Prepare(operation);
+  for (std::size_t i = 0; i < count; ++i) lines.ReadAs(first + i, as + i, prepared);
 }
 
 const char* Target() {

@@ -12,8 +12,10 @@
 namespace assay::probes {
 namespace {
 
-// Between two looks at the cancel token: a millisecond, and 20 when every line is flushed.
-constexpr std::size_t piece_lines = (std::size_t{1} << 20) / line_bytes;
+// Between two looks at the cancel token, and between two fences: a millisecond or so. A piece whose
+// lines are flushed one by one takes 20.
+constexpr std::size_t piece_lines = (std::size_t{8} << 20) / line_bytes;
+constexpr std::size_t flushed_piece_lines = (std::size_t{1} << 20) / line_bytes;
 constexpr std::size_t errors_per_worker = 64;
 // Copied about as one: larger than a page, small enough that a worker's part has many.
 constexpr std::size_t block_lines = (std::size_t{1} << 20) / line_bytes;
@@ -217,7 +219,9 @@ bool MemoryRun::run_elements(const Pass& pass) {
   const LinePass line_pass{pass.order, pass.flush, pass.operations};
   // With small regions every worker still gets a part.
   const std::size_t lines = region_.size() / line_bytes;
-  const std::size_t grain = std::clamp(lines / workers_.size(), std::size_t{1}, piece_lines);
+  const std::size_t grain =
+      std::clamp(lines / workers_.size(), std::size_t{1},
+                 pass.flush == Flush::none ? piece_lines : flushed_piece_lines);
   const bool whole =
       in_pieces(grain, pass.order, [&](unsigned worker, std::size_t first, std::size_t last) {
         run_lines(region_.data(), first, last, line_pass, hooked_, hook_, found[worker]);

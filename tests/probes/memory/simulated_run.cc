@@ -16,6 +16,7 @@ using probes::Order;
 constexpr std::size_t batch = 2;
 
 struct Trace {
+  const Operation& Prepare(const Operation& op) const { return op; }
   void Write(std::size_t cell, const Operation& op, bool) {
     accesses.push_back({cell, true, op.data});
   }
@@ -31,6 +32,7 @@ struct FaultyMemory {
     cells.sensed = ((initial >> n) & 1) != 0;
     fault.power_on(cells);
   }
+  const Operation& Prepare(const Operation& op) const { return op; }
   void Write(std::size_t cell, const Operation& op, bool) {
     fault.write(cells, cell, value_of(cell, op));
   }
