@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -95,12 +96,29 @@ std::string flags_of(const ProbeCommand& command, const std::string& parameter) 
   return flags;
 }
 
+// "a,b" as a list.
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    if (end > at) parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
 // An error at a parameter, told at the option that the person typed.
-Error at_option(const ProbeCommand& command, Error error) {
+Error at_option(const ProbeCommand& command, const std::string& command_line, Error error) {
   for (const auto& spec : probes::find_probe(command.use)->parameters) {
     if (error.where != spec.name) continue;
-    const std::string flags = flags_of(command, spec.name);
-    error.where = flags.substr(0, flags.find(','));
+    const std::vector<std::string> flags = split(flags_of(command, spec.name));
+    const auto typed = std::find_if(flags.begin(), flags.end(), [&](const std::string& flag) {
+      const std::size_t at = command_line.find(" " + flag);
+      if (at == std::string::npos) return false;
+      const std::size_t end = at + 1 + flag.size();
+      return end == command_line.size() || command_line[end] == ' ' || command_line[end] == '=';
+    });
+    error.where = typed == flags.end() ? flags.front() : *typed;
     break;
   }
   return error;
@@ -155,18 +173,8 @@ Result<nlohmann::json> as_json(const probes::ParameterSpec& spec,
   return number;
 }
 
-// "a,b" as a list.
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    if (end > at) parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
-Result<Plan> make_plan(const ProbeCommand& command, const ProbeOptions& options) {
+Result<Plan> make_plan(const ProbeCommand& command, const ProbeOptions& options,
+                       const std::string& command_line) {
   const probes::Probe* probe = probes::find_probe(command.use);
   PlanStep step{.id = command.use, .probe = probe, .limits = command.limits};
   for (const probes::ParameterSpec& spec : probe->parameters) {
@@ -180,17 +188,17 @@ Result<Plan> make_plan(const ProbeCommand& command, const ProbeOptions& options)
       given = split(fallback->second);
     }
     const auto json = as_json(spec, given);
-    if (!json) return std::unexpected(at_option(command, json.error()));
+    if (!json) return std::unexpected(at_option(command, command_line, json.error()));
     auto value = parse_parameter(spec, *json);
     if (!value) {
       value.error().where = spec.name;
-      return std::unexpected(at_option(command, value.error()));
+      return std::unexpected(at_option(command, command_line, value.error()));
     }
     step.parameters.set(spec.name, std::move(*value));
   }
   if (probe->check) {
     if (auto checked = probe->check(step.parameters); !checked) {
-      return std::unexpected(at_option(command, checked.error()));
+      return std::unexpected(at_option(command, command_line, checked.error()));
     }
   }
   Plan plan;
@@ -202,7 +210,7 @@ Result<Plan> make_plan(const ProbeCommand& command, const ProbeOptions& options)
 
 Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
                 const std::string& command_line) {
-  const auto plan = make_plan(command, options);
+  const auto plan = make_plan(command, options, command_line);
   if (!plan) return std::unexpected(plan.error());
   const auto library = Library::open();
   if (!library) return std::unexpected(library.error());
@@ -212,7 +220,7 @@ Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
   if (!session) return std::unexpected(session.error());
   const PlanStep& step = plan->steps.front();
   if (auto ready = preflight(step, (*session)->bench()); !ready) {
-    return std::unexpected(at_option(command, ready.error()));
+    return std::unexpected(at_option(command, command_line, ready.error()));
   }
   TemporaryFolder temporary;
   const auto folder = choose_folder(options.out, temporary);
