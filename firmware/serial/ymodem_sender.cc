@@ -28,8 +28,13 @@ constexpr std::int64_t invitation_quiet_ns = 30 * ns_per_ms;
 // lrzsz's receiver throws away what it was sent in the moment of its ACK and 'C' for the header.
 constexpr std::int64_t turnaround_ns = 30 * ns_per_ms;
 // It does so behind each ACK, some ten microseconds later: a block that is there by then is lost
-// and costs ten seconds. A fiftieth of a block's time at 921600 baud.
+// and costs ten seconds. A wire takes its time for the ACK and for the first byte behind it, and
+// `sb` waits no longer; a pseudo-terminal takes none.
 constexpr std::int64_t behind_ack_ns = 200'000;
+// Of 1024 bytes and their answer at 4 Mbaud, above all rates in use.
+constexpr std::int64_t fastest_wire_block_ns = 2'500'000;
+// All of so many were slow: there is a wire. Fewer may have met a busy receiver.
+constexpr int blocks_that_tell = 8;
 // lrzsz waits a second of silence behind an EOT.
 constexpr std::int64_t end_timeout_ns = 4 * ns_per_s;
 constexpr std::int64_t garbled_quiet_ns = ns_per_s;
@@ -179,17 +184,28 @@ class Sender {
     bytes.push_back(static_cast<std::uint8_t>(crc >> 8));
     bytes.push_back(static_cast<std::uint8_t>(crc));
     for (int attempt = 0; attempt < patience.tries; ++attempt) {
+      const std::int64_t begin_ns = monotonic_ns();
       if (auto written = write(bytes); !written) return written;
       const auto answer = wait_for_answer(patience.timeout_ns, !is_header);
       if (!answer) return std::unexpected(answer.error());
       if (*answer == Answer::taken) {
-        const timespec pause{0, behind_ack_ns};
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+        if (size == long_block) {
+          ++long_blocks_;
+          fastest_block_ns_ = std::min(fastest_block_ns_, monotonic_ns() - begin_ns);
+        }
+        if (!has_wire()) {
+          const timespec pause{0, behind_ack_ns};
+          clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+        }
         return {};
       }
     }
     return error(ErrorKind::protocol,
                  fmt::format("block {} was not taken in {} tries", number, patience.tries));
+  }
+
+  bool has_wire() const {
+    return long_blocks_ >= blocks_that_tell && fastest_block_ns_ >= fastest_wire_block_ns;
   }
 
   Result<> data(std::span<const std::uint8_t> content) {
@@ -221,6 +237,8 @@ class Sender {
   std::array<std::uint8_t, 256> buffer_{};
   std::size_t at_ = 0;
   std::size_t have_ = 0;
+  int long_blocks_ = 0;
+  std::int64_t fastest_block_ns_ = INT64_MAX;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // How much of a serial line's rate an update uses: this project's sender, and lrzsz's `sb`, to the
-// reference firmware over a cable on which each byte takes its ten bits' time.
+// reference firmware over a cable on which each byte takes its ten bits' time. The limit of this
+// machine: a block as long as YMODEM's and a byte back, with nothing done at either end.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <spawn.h>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "base/clock.h"
@@ -29,8 +31,11 @@ extern char** environ;
 namespace assay {
 namespace {
 
-enum class Way { ymodem, smp, lrzsz };
-constexpr const char* names[] = {"assay, YMODEM", "assay, SMP", "lrzsz sb -k"};
+enum class Way { bare, ymodem, smp, lrzsz };
+constexpr const char* names[] = {"a block, a byte back", "assay, YMODEM", "assay, SMP",
+                                 "lrzsz sb -k"};
+constexpr std::size_t block_bytes = 1024;
+constexpr std::size_t framed_block_bytes = 3 + block_bytes + 2;
 
 Result<pid_t> spawn(const std::vector<std::string>& command, int input, int output) {
   std::vector<char*> argv;
@@ -128,6 +133,44 @@ Result<double> transfer(Way way, const std::string& port, const firmware::Firmwa
   return static_cast<double>(monotonic_ns() - before_ns) / 1e9;
 }
 
+// The same of blocks that mean nothing.
+Result<double> transfer_bare(test::SerialBridge& cable, std::size_t size) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return fail_errno(errno, "cannot make a socket");
+  }
+  UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  const auto transport = firmware::open_transport(cable.path(), 115200);
+  if (!transport) return std::unexpected(transport.error());
+  const std::jthread receiver([&] {
+    std::uint8_t bytes[framed_block_bytes];
+    while (recv(theirs.get(), bytes, sizeof bytes, MSG_WAITALL) == sizeof bytes &&
+           send(theirs.get(), bytes, 1, MSG_NOSIGNAL) == 1) {
+    }
+  });
+  cable.connect(std::move(ours));
+  const auto blocks = [&](std::size_t count) -> Result<> {
+    const std::vector<std::uint8_t> block(framed_block_bytes, 0x5A);
+    std::uint8_t answer = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t deadline = monotonic_ns() + ns_per_s;
+      if (auto sent = (*transport)->write(block, deadline); !sent) return sent;
+      if (auto got = (*transport)->read({&answer, 1}, deadline); !got) {
+        return std::unexpected(got.error());
+      }
+    }
+    return {};
+  };
+  const std::int64_t begin_ns = monotonic_ns();
+  const auto done = blocks(size / block_bytes);
+  const std::int64_t end_ns = monotonic_ns();
+  cable.connect(UniqueFd());
+  if (!done) return std::unexpected(done.error());
+  return static_cast<double>(end_ns - begin_ns) / 1e9 * static_cast<double>(size) /
+         static_cast<double>(size / block_bytes * block_bytes);
+}
+
 Result<> run(std::uint32_t seconds, int rounds) {
   std::string folder = (std::filesystem::temp_directory_path() / "assay-bench-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return fail_errno(errno, "cannot make a folder", folder);
@@ -143,14 +186,17 @@ Result<> run(std::uint32_t seconds, int rounds) {
         .write(reinterpret_cast<const char*>(image->bytes.data()),
                static_cast<std::streamsize>(image->bytes.size()));
     const double at_wire_rate = static_cast<double>(image->bytes.size()) * 10 / baud;
-    for (const Way way : {Way::ymodem, Way::smp, Way::lrzsz}) {
+    for (const Way way : {Way::bare, Way::ymodem, Way::smp, Way::lrzsz}) {
       std::vector<double> shares;
       for (int round = 0; round < rounds; ++round) {
         const auto cable = test::SerialBridge::make(baud);
         if (!cable) return std::unexpected(cable.error());
-        const auto board = Board::make(**cable);
-        if (!board) return std::unexpected(board.error());
-        const auto seconds_taken = transfer(way, (*cable)->path(), *image, file);
+        const auto seconds_taken = [&]() -> Result<double> {
+          if (way == Way::bare) return transfer_bare(**cable, image->bytes.size());
+          const auto board = Board::make(**cable);
+          if (!board) return std::unexpected(board.error());
+          return transfer(way, (*cable)->path(), *image, file);
+        }();
         if (!seconds_taken) return std::unexpected(seconds_taken.error());
         shares.push_back(at_wire_rate / *seconds_taken);
       }
