@@ -36,16 +36,20 @@ constexpr std::array<const char*, 9> others = {"walking-ones",      "walking-zer
 constexpr std::array<std::pair<std::string_view, Order>, 3> orders = {
     {{"⇕", Order::any}, {"⇑", Order::up}, {"⇓", Order::down}}};
 
-// log2(64) + 1 of them make any two bits of a word differ in one at least (Dekker et al. 1990).
-constexpr std::array<std::uint64_t, 7> word_backgrounds = {
-    0,
-    0x5555555555555555,
-    0x3333333333333333,
-    0x0F0F0F0F0F0F0F0F,
-    0x00FF00FF00FF00FF,
-    0x0000FFFF0000FFFF,
-    0x00000000FFFFFFFF,
-};
+// log2(bits) + 1 of them make any two bits differ in one at least (Dekker et al. 1990): the first 7
+// those of a word, all 10 those of a line.
+constexpr std::array<Background, most_backgrounds> march_backgrounds = {{
+    {.value = 0},
+    {.value = 0x5555555555555555},
+    {.value = 0x3333333333333333},
+    {.value = 0x0F0F0F0F0F0F0F0F},
+    {.value = 0x00FF00FF00FF00FF},
+    {.value = 0x0000FFFF0000FFFF},
+    {.value = 0x00000000FFFFFFFF},
+    {.inverted_words = 1, .value = 0},
+    {.inverted_words = 2, .value = 0},
+    {.inverted_words = 4, .value = 0},
+}};
 
 Background inverse(Background background) {
   background.inverted = !background.inverted;
@@ -74,9 +78,8 @@ void add_chain(Algorithm& algorithm, std::vector<Background> data) {
 void add_march(Algorithm& algorithm, const std::vector<Element>& elements, unsigned backgrounds) {
   algorithm.backgrounds = backgrounds;
   for (unsigned b = 0; b < backgrounds; ++b) {
-    const Background background{.value = word_backgrounds[b]};
-    algorithm.data.push_back(background);
-    algorithm.data.push_back(inverse(background));
+    algorithm.data.push_back(march_backgrounds[b]);
+    algorithm.data.push_back(inverse(march_backgrounds[b]));
     for (Element element : elements) {
       for (Operation& op : element.operations) op.data = static_cast<std::uint8_t>(op.data + 2 * b);
       algorithm.elements.push_back(std::move(element));
@@ -186,7 +189,7 @@ Result<Algorithm> make_algorithm(const std::string& name, const AlgorithmOptions
   if (march != marches.end()) {
     const auto elements = parse_march(march->notation);
     if (!elements) return std::unexpected(elements.error());
-    add_march(algorithm, *elements, std::clamp(options.backgrounds, 1U, 7U));
+    add_march(algorithm, *elements, std::clamp(options.backgrounds, 1U, most_backgrounds));
     algorithm.notation = march->notation;
   } else if (name == "walking-ones" || name == "walking-zeros") {
     add_chain(algorithm, walking(name == "walking-ones"));
@@ -283,11 +286,14 @@ std::string to_notation(const std::vector<Element>& elements) {
 std::string element_text(const Algorithm& algorithm, std::size_t index) {
   Element element = algorithm.elements[index];
   if (algorithm.backgrounds == 0) return to_notation({element});
-  const unsigned background = element.operations[0].data / 2U;
+  const Background& background = algorithm.data[element.operations[0].data / 2U * 2U];
   for (Operation& op : element.operations) op.data %= 2;
   std::string text = to_notation({std::move(element)});
   if (algorithm.backgrounds > 1) {
-    text += fmt::format(" on {:#018x}", word_backgrounds[background]);
+    text += background.inverted_words == 0
+                ? fmt::format(" on {:#018x}", background.value)
+                : fmt::format(" on 0 and ~0, {} bytes of each in turn",
+                              background.inverted_words * sizeof background.value);
   }
   return text;
 }

@@ -61,10 +61,13 @@ struct Algorithm {
   bool fixed_pattern = false;
 };
 
+inline constexpr unsigned most_backgrounds = 10;
+
 struct AlgorithmOptions {
   std::uint64_t seed = 1;  // of random data
-  // Backgrounds of each March test: 1 (all zeros) to 7, which tell any two bits of a word apart.
-  unsigned backgrounds = 7;
+  // Backgrounds of each March test: 1 (all zeros) to 10. 7 tell any two bits of a word apart; 10
+  // any two of a line, which is what real memory is written and read by.
+  unsigned backgrounds = most_backgrounds;
 };
 
 // By name (see algorithm_names), or a pattern of 8, 16, 32 or 64 bits such as 0xAAAAAAAA; with '~'

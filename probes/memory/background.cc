@@ -18,7 +18,7 @@ LineData::LineData(const Background& background, std::uint64_t base)
       std::uint64_t word = 0;
       switch (kind) {
         case Background::Kind::uniform:
-          word = background.value;
+          word = (w & background.inverted_words) != 0 ? ~background.value : background.value;
           break;
         case Background::Kind::checkerboard:
           word = w % 2 == 0 ? even_bits : ~even_bits;

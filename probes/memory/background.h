@@ -22,6 +22,8 @@ struct Background {
   Kind kind = Kind::uniform;
   bool inverted = false;
   std::uint8_t offset = 0;  // of modulo_20
+  // Of uniform: words of a line whose index has one of these bits are inverted.
+  std::uint8_t inverted_words = 0;
   std::uint64_t value = 0;
 };
 

@@ -56,7 +56,7 @@ std::vector<ParameterSpec> memory_parameters() {
       {"time", ParameterType::duration, "run iterations for so long: 8h"},
       {"flush", ParameterType::text,
        "auto, none, batch, line: how what was just written is made to be read from DRAM"},
-      {"backgrounds", ParameterType::count, "data backgrounds of the March tests, 1 to 7 [7]"},
+      {"backgrounds", ParameterType::count, "data backgrounds of the March tests, 1 to 10 [10]"},
       {"hold", ParameterType::duration, "time that bit-fade leaves the data alone [60s]"},
       {"seed", ParameterType::count, "of random data [1]"},
       {"fresh_frames", ParameterType::flag, "each iteration takes other pages, where there are"},
@@ -69,8 +69,8 @@ Result<MemoryOptions> read_memory_options(const Parameters& parameters) {
   AlgorithmOptions algorithm;
   algorithm.seed = parameters.number("seed", algorithm.seed);
   const std::uint64_t backgrounds = parameters.number("backgrounds", algorithm.backgrounds);
-  if (backgrounds > algorithm.backgrounds) {
-    return fail(ErrorKind::usage, "expected 1 to 7", "backgrounds");
+  if (backgrounds > most_backgrounds) {
+    return fail(ErrorKind::usage, fmt::format("expected 1 to {}", most_backgrounds), "backgrounds");
   }
   algorithm.backgrounds = static_cast<unsigned>(backgrounds);
   for (const std::string& name : parameters.texts("tests")) {

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/clock.h"
+#include "probes/memory/block_move.h"
 
 namespace assay::probes {
 namespace {
@@ -235,55 +236,52 @@ bool MemoryRun::run_elements(const Pass& pass) {
   return whole;
 }
 
-// Each block's first half is written, copied to the second half, and copied back one line further;
-// then every line must hold what arithmetic says, not what its twin holds.
 bool MemoryRun::move_blocks(const Pass& pass) {
   std::vector<Mismatches> found(workers_.size());
   for (Mismatches& one : found) one.most = errors_per_worker;
   std::atomic<std::uint64_t> moved{bytes_moved_};
-  const LineOperation read = pass.operations[0];
-  LineOperation write = read;
-  write.write = true;
-  const LinePass fill{Order::up, Flush::none, {&write, 1}};
-  const auto stage = [&](std::uint64_t bytes_per_line, const auto& work) {
-    return in_pieces(block_lines, Order::up,
-                     [&](unsigned worker, std::size_t first, std::size_t last) {
-                       const std::size_t half = (last - first) / 2;
-                       if (half > 0) work(worker, first, half);
-                       const std::uint64_t now = moved += (last - first) * bytes_per_line;
-                       if (on_progress) on_progress(now, pass.text);
-                     });
-  };
-  const auto copy = [&](std::size_t from, std::size_t to, std::size_t count) {
-    copy_lines(region_.data(), from, to, count);
-    for (const std::size_t line : hooked_) {
-      if (line >= to && line < to + count) hook_->written(region_.data(), line);
-    }
-  };
-  const bool whole =
-      stage(line_bytes / 2,
-            [&](unsigned worker, std::size_t first, std::size_t half) {
-              run_lines(region_.data(), first, first + half, fill, hooked_, hook_, found[worker]);
-            }) &&
-      stage(line_bytes, [&](unsigned, std::size_t first,
-                            std::size_t half) { copy(first, first + half, half); }) &&
-      stage(line_bytes,
-            [&](unsigned, std::size_t first, std::size_t half) {
-              copy(first + half, first + 1, half - 1);
-              copy(first + 2 * half - 1, first, 1);
-            }) &&
-      stage(line_bytes, [&](unsigned worker, std::size_t first, std::size_t half) {
-        for (const std::size_t line : hooked_) {
-          if (line >= first && line < first + 2 * half) hook_->about_to_read(region_.data(), line);
-        }
-        verify_lines(region_.data(), first + half, half, first, read, found[worker]);
-        verify_lines(region_.data(), first + 1, half - 1, first, read, found[worker]);
-        verify_lines(region_.data(), first, 1, first + half - 1, read, found[worker]);
-      });
+  bool whole = true;
+  for (std::size_t stage = 0; stage < block_stages && whole; ++stage) {
+    whole = in_pieces(
+        block_lines, Order::up, [&](unsigned worker, std::size_t first, std::size_t last) {
+          const std::size_t half = (last - first) / 2;
+          if (half == 0) return;
+          const auto stages = block_move(first, half);
+          for (const BlockStep& step : stages[stage]) {
+            run_step(step, pass, found[worker]);
+            moved += step.count * line_bytes * (step.kind == BlockStep::Kind::copy ? 2 : 1);
+          }
+          if (on_progress) on_progress(moved, pass.text);
+        });
+  }
   bytes_moved_ = moved;
   held_ = nullptr;
   hand_over(pass, found);
   return whole;
+}
+
+void MemoryRun::run_step(const BlockStep& step, const Pass& pass, Mismatches& found) {
+  LineOperation operation = pass.operations[0];
+  const auto hooked = [&](auto tell) {
+    for (const std::size_t line : hooked_) {
+      if (line >= step.to && line < step.to + step.count) tell(line);
+    }
+  };
+  switch (step.kind) {
+    case BlockStep::Kind::write:
+      operation.write = true;
+      run_lines(region_.data(), step.to, step.to + step.count,
+                {Order::up, Flush::none, {&operation, 1}}, hooked_, hook_, found);
+      break;
+    case BlockStep::Kind::copy:
+      copy_lines(region_.data(), step.from, step.to, step.count);
+      hooked([&](std::size_t line) { hook_->written(region_.data(), line); });
+      break;
+    case BlockStep::Kind::verify:
+      hooked([&](std::size_t line) { hook_->about_to_read(region_.data(), line); });
+      verify_lines(region_.data(), step.to, step.count, step.from, operation, found);
+      break;
+  }
 }
 
 void MemoryRun::hand_over(const Pass& pass, std::vector<Mismatches>& found) {

@@ -21,6 +21,8 @@
 
 namespace assay::probes {
 
+struct BlockStep;
+
 struct MemoryRunOptions {
   Flush flush = Flush::automatic;
   std::int64_t hold_ns = 0;      // of bit-fade
@@ -74,6 +76,7 @@ class MemoryRun {
   bool run(const Pass& pass);
   bool run_elements(const Pass& pass);
   bool move_blocks(const Pass& pass);
+  void run_step(const BlockStep& step, const Pass& pass, Mismatches& found);
   bool hold();
   void hand_over(const Pass& pass, std::vector<Mismatches>& found);
   template <class Work>

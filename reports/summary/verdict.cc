@@ -98,17 +98,19 @@ namespace {
 // A pass says what it does not cover.
 std::string pass_reason(const RunSummary& run) {
   std::string not_tested;
-  std::string repaired;
+  std::string repairs;
   for (const StepRecord& step : run.steps) {
     if (const StepRecord* by = repaired_by(run, step)) {
-      repaired += "; " + step.id + " was put right by " + by->id;
-    } else if (step.state != StepState::pass && (step.state != StepState::skip || left_out(step))) {
+      repairs += "; " + step.id + " was put right by " + by->id;
+    } else if (step.state == StepState::skip && !left_out(step)) {
+      repairs += "; " + step.id + " was not needed";
+    } else if (step.state != StepState::pass) {
       not_tested += (not_tested.empty() ? "" : ", ") + step.id;
     }
   }
   return (not_tested.empty() ? "every step passed"
                              : "every required step passed; not tested: " + not_tested) +
-         repaired;
+         repairs;
 }
 
 std::string reason(const RunSummary& run, bool growing) {

@@ -140,7 +140,7 @@ TEST(Verdict, aRepairThatIsNotOneStaysAFail) {
 TEST(Verdict, aRepairThatWasNotNeededIsNothingLeftOut) {
   const auto journal = repaired({inside()}, {}, Status::skip);
   EXPECT_EQ(verdict(journal), Verdict::pass);
-  EXPECT_EQ(verdict_reason(fold(journal.lines()), false), "every step passed");
+  EXPECT_EQ(verdict_reason(fold(journal.lines()), false), "every step passed; r was not needed");
   EXPECT_EQ(verdict(repaired({inside()}, {}, Status::error)), Verdict::incomplete);
 }
 

@@ -84,8 +84,8 @@ TEST_F(MemoryTest, reportsCoverageAndWhatRan) {
   // An element that reads what it wrote is flushed in between, and the report says so.
   EXPECT_THAT(outcome.journal, HasSubstr("\"flush\":\"batch\""));
   EXPECT_THAT(outcome.journal, HasSubstr("\"flush\":\"none\""));
-  // 7 backgrounds x 8 operations and 4 of the random chain, twice.
-  EXPECT_THAT(outcome.journal, HasSubstr(fmt::format("\"bytes_moved\":{}", 2 * 56 * 8 * mib)));
+  // 10 backgrounds x 8 operations and 4 of the random chain, twice.
+  EXPECT_THAT(outcome.journal, HasSubstr(fmt::format("\"bytes_moved\":{}", 2 * 80 * 8 * mib)));
   EXPECT_THAT(outcome.journal, HasSubstr(fmt::format("\"bytes_moved\":{}", 2 * 4 * 8 * mib)));
 }
 
@@ -133,6 +133,27 @@ TEST_F(MemoryTest, locatesACoupledBitAndTellsItFromAStuckOne) {
   EXPECT_THAT(finding.evidence, Contains(HasSubstr("retest 0 of 16 failed: disturbed")));
   EXPECT_THAT(outcome.journal,
               HasSubstr(fmt::format("\"offset\":{}", (aggressor + 1) * line_bytes + 16)));
+}
+
+// A line is written at once: two words of it that always hold the same hide half of the coupling
+// between them.
+TEST_F(MemoryTest, findsCouplingBetweenTwoWordsOfOneLine) {
+  bench_.parameters.set("size", 1 * mib);
+  for (const std::uint64_t to : {0, 1}) {
+    std::optional<bool> was_set;
+    bench_.ram.at = {100};
+    bench_.ram.on_write = [&](std::byte* region, std::size_t line) {
+      const bool is_set = (*word(region, line, 2) & 1) != 0;
+      if (was_set == false && is_set) {
+        *word(region, line, 5) = (*word(region, line, 5) & ~std::uint64_t{1}) | to;
+      }
+      was_set = is_set;
+    };
+    tests({"march-c-"});
+    const Outcome outcome = run();
+    EXPECT_THAT(corruption(outcome).message, HasSubstr("one bit (bit 0)")) << to;
+    EXPECT_THAT(outcome.journal, HasSubstr(fmt::format("\"offset\":{}", 100 * line_bytes + 40)));
+  }
 }
 
 TEST_F(MemoryTest, anErrorThatComesOnceIsSoft) {
@@ -360,7 +381,7 @@ TEST_F(MemoryTest, refusesParametersThatNoMachineCanDo) {
       {"minimum", 9 * mib, "more than the size"},
       {"minimum", MemoryShare{5}, "expected a size"},
       {"flush", std::string("often"), "no flush policy"},
-      {"backgrounds", std::uint64_t{8}, "expected 1 to 7"},
+      {"backgrounds", std::uint64_t{11}, "expected 1 to 10"},
   };
   for (const Case& c : cases) {
     test::BenchFixture bench;

@@ -200,7 +200,7 @@ class Decoder final : public Fault {
 
 template <class Single>
 FaultClass cells_class(std::size_t n, std::string name, std::string title) {
-  FaultClass made{std::move(name), std::move(title), {}};
+  FaultClass made{std::move(name), std::move(title), false, {}};
   for (std::size_t cell = 0; cell < n; ++cell) {
     for (const bool polarity : {false, true}) {
       made.instances.push_back(std::make_unique<Single>(cell, polarity));
@@ -211,7 +211,7 @@ FaultClass cells_class(std::size_t n, std::string name, std::string title) {
 
 template <class... Pairs>
 FaultClass pairs_class(std::size_t n, std::string name, std::string title) {
-  FaultClass made{std::move(name), std::move(title), {}};
+  FaultClass made{std::move(name), std::move(title), false, {}};
   for (std::size_t a = 0; a < n; ++a) {
     for (std::size_t v = 0; v < n; ++v) {
       if (a == v) continue;
@@ -225,8 +225,8 @@ FaultClass pairs_class(std::size_t n, std::string name, std::string title) {
   return made;
 }
 
-FaultClass decoder_class(std::size_t n) {
-  FaultClass made{"AF", "address decoder", {}};
+FaultClass decoder_class(std::size_t n, std::string name, std::string title, bool whole_words) {
+  FaultClass made{std::move(name), std::move(title), whole_words, {}};
   std::vector<std::vector<std::size_t>> good(n);
   for (std::size_t i = 0; i < n; ++i) good[i] = {i};
   const auto add = [&](const std::vector<std::vector<std::size_t>>& reached) {
@@ -261,7 +261,7 @@ std::vector<FaultClass> fault_classes(std::size_t n) {
   std::vector<FaultClass> all;
   all.push_back(cells_class<StuckAt>(n, "SAF", "stuck-at"));
   all.push_back(cells_class<Transition>(n, "TF", "transition"));
-  all.push_back(decoder_class(n));
+  all.push_back(decoder_class(n, "AF", "address decoder", false));
   all.push_back(pairs_class<InversionCoupling>(n, "CFin", "inversion coupling"));
   all.push_back(pairs_class<IdempotentCoupling>(n, "CFid", "idempotent coupling"));
   all.push_back(pairs_class<StateCoupling>(n, "CFst", "state coupling"));
@@ -282,6 +282,7 @@ std::vector<FaultClass> fault_classes(std::size_t n) {
       n, "CFdrd", "deceptive read disturb coupling"));
   all.push_back(
       pairs_class<Conditional<ReadFault<false, true>>>(n, "CFir", "incorrect read coupling"));
+  all.push_back(decoder_class(n, "AF64", "address decoder of all 64 bits of a word", true));
   return all;
 }
 

@@ -3,6 +3,7 @@
 // ones of March SS, of Hamdioui, van de Goor and Rodgers (2002).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -11,8 +12,10 @@
 
 namespace assay::test {
 
+inline constexpr std::size_t most_cells = 8;
+
 struct Cells {
-  std::vector<bool> value;
+  std::array<bool, most_cells> value{};
   bool sensed = false;  // what the sense amplifier gave last
 };
 
@@ -33,11 +36,13 @@ class Fault {
 
 // All instances of one kind of fault in an array: every cell, every pair, every polarity.
 struct FaultClass {
-  std::string name;   // "CFid"
-  std::string title;  // "idempotent coupling"
+  std::string name;          // "CFid"
+  std::string title;         // "idempotent coupling"
+  bool whole_words = false;  // the same in every bit of the words
   std::vector<std::unique_ptr<Fault>> instances;
 };
 
+// At most most_cells of them.
 std::vector<FaultClass> fault_classes(std::size_t cells);
 const FaultClass& fault_class(const std::vector<FaultClass>& classes, const std::string& name);
 

@@ -20,13 +20,11 @@ struct Access {
 std::vector<Access> accesses_of(const probes::Element& element, probes::Order order,
                                 probes::Flush flush, std::size_t batch_cells, std::size_t cells);
 
-// Whether the test sees the fault whatever the cells held before, and whichever way its elements
-// without an order go. `flush` none is the strict order of the elements; batch is what elements
-// that read what they wrote do by default, with batches of two cells.
-bool detects(const probes::Algorithm& test, const Fault& fault, std::size_t cells,
-             probes::Flush flush);
-
-// Percent of the class's instances that are detected.
+// Percent of the class's instances that the test sees whatever the cells held before, and whichever
+// way its elements without an order go. A cell is a word; a fault is in one bit of it, and counts
+// by the share of the 64 bits in which it is seen, or in all of them. `flush` none is the strict
+// order of the elements; batch is what elements that read what they wrote do by default, with
+// batches of two cells.
 double coverage(const probes::Algorithm& test, const FaultClass& faults, std::size_t cells,
                 probes::Flush flush);
 
