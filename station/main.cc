@@ -39,6 +39,24 @@ void occupy_standard_descriptors() {
   }
 }
 
+// "--size=": the library would take the next argument for its value.
+bool has_no_value(const std::string& argument) {
+  return argument.starts_with("--") && argument.find('=') == argument.size() - 1;
+}
+
+// The command that was typed, as far as it was understood: "assay fw flash".
+Error wrong_use(const CLI::App& app, const std::string& path, const CLI::ParseError& error) {
+  const auto typed = app.get_subcommands();
+  if (!typed.empty()) {
+    return wrong_use(*typed.front(), path + " " + typed.front()->get_name(), error);
+  }
+  std::string what = error.what();
+  // Told by the library as a command that is missing.
+  const auto rest = app.remaining();
+  if (error.get_name() == "RequiredError" && !rest.empty()) what = "no command " + rest.front();
+  return {ErrorKind::usage, std::move(what), "", "see " + path + " --help"};
+}
+
 // A result that could not be written was not given.
 int flushed(int exit_code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
@@ -73,17 +91,22 @@ int run(int argc, char** argv) {
   add_usb_commands(app, invocation);
   add_probe_commands(app, invocation);
   try {
+    if (const auto empty = std::find_if(arguments.begin(), arguments.end(), has_no_value);
+        empty != arguments.end()) {
+      return report_error({ErrorKind::usage, "a value is missing behind the =", *empty, ""});
+    }
     // The library takes them from the end.
     std::reverse(arguments.begin(), arguments.end());
     app.parse(arguments);
   } catch (const CLI::ParseError& e) {
     // Help and version are "errors" of this library with code 0; the rest is wrong use.
+    if (e.get_exit_code() != 0) {
+      return report_error(wrong_use(app, app.get_name(), e));
+    }
     std::ostringstream out;
-    std::ostringstream err;
-    const int code = app.exit(e, out, err);
+    app.exit(e, out, out);
     std::fputs(out.str().c_str(), stdout);
-    std::fputs(err.str().c_str(), stderr);
-    return code == 0 ? flushed(0) : 2;
+    return flushed(0);
   }
   return flushed(invocation.exit_code);
 }

@@ -164,7 +164,7 @@ Result<Algorithm> make_pattern(const std::string& name) {
   const auto pattern =
       parse_pattern(std::string_view(name).substr(0, name.size() - (complement ? 1 : 0)));
   if (!pattern) return std::unexpected(pattern.error());
-  Algorithm algorithm{.name = name, .notation = "", .fixed_pattern = !complement};
+  Algorithm algorithm{.name = name, .notation = "", .fixed_patterns = true};
   const Background background{.value = *pattern};
   add_chain(algorithm,
             complement ? std::vector{background, inverse(background)} : std::vector{background});
@@ -193,8 +193,10 @@ Result<Algorithm> make_algorithm(const std::string& name, const AlgorithmOptions
     algorithm.notation = march->notation;
   } else if (name == "walking-ones" || name == "walking-zeros") {
     add_chain(algorithm, walking(name == "walking-ones"));
+    algorithm.fixed_patterns = true;
   } else if (name == "checkerboard") {
     add_chain(algorithm, {checkerboard, inverse(checkerboard)});
+    algorithm.fixed_patterns = true;
   } else if (name == "address") {
     add_chain(algorithm, {address, inverse(address)});
   } else if (name == "random") {
@@ -305,6 +307,25 @@ bool reads_own_writes(const Element& element) {
     written = written || op.write;
   }
   return false;
+}
+
+const char* to_text(Flush flush) {
+  switch (flush) {
+    case Flush::automatic:
+      return "auto";
+    case Flush::none:
+      return "none";
+    case Flush::batch:
+      return "batch";
+    case Flush::line:
+      return "line";
+  }
+  return "";
+}
+
+Flush flush_of(const Element& element, Flush policy) {
+  if (!reads_own_writes(element)) return Flush::none;
+  return policy == Flush::automatic ? Flush::batch : policy;
 }
 
 }  // namespace assay::probes

@@ -33,6 +33,9 @@ enum class Select : std::uint8_t {
   others,  // the rest
 };
 
+// "auto", "none", "batch", "line"
+const char* to_text(Flush flush);
+
 struct Operation {
   bool write = false;
   std::uint8_t data = 0;  // index in Algorithm::data
@@ -57,8 +60,8 @@ struct Algorithm {
   unsigned backgrounds = 0;
   // Not a list of elements: blocks are copied about and compared with what they must hold.
   bool block_move = false;
-  // A fixed pattern without its complement.
-  bool fixed_pattern = false;
+  // Nothing but patterns that are the same everywhere or nearly so, written in one order.
+  bool fixed_patterns = false;
 };
 
 inline constexpr unsigned most_backgrounds = 10;
@@ -85,5 +88,9 @@ std::string element_text(const Algorithm& algorithm, std::size_t element);
 
 // Whether an operation of the element reads what one before it wrote.
 bool reads_own_writes(const Element& element);
+
+// What the policy comes to on the element: none, batch or line; none where there is nothing to
+// flush.
+Flush flush_of(const Element& element, Flush policy);
 
 }  // namespace assay::probes

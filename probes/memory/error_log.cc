@@ -15,6 +15,9 @@ constexpr std::uint64_t lane_mask(unsigned lane) {
 // Errors this close by are of one row, one bank or one chip rather than anywhere.
 constexpr std::uint64_t region_bytes = std::uint64_t{1} << 20;
 
+// So few words with nothing in common are so many faults.
+constexpr std::size_t most_separate = 4;
+
 std::uint64_t place_of(const BadWord& word) {
   return word.first.physical.value_or(word.first.offset);
 }
@@ -35,17 +38,23 @@ const char* to_text(WordVerdict verdict) {
       return "disturbed";
     case WordVerdict::soft:
       return "soft";
+    case WordVerdict::once:
+      return "once";
   }
   return "";
 }
 
-WordVerdict verdict_of(const BadWord& word) {
+WordVerdict ErrorLog::verdict_of(const BadWord& word) const {
   if (word.retest.rounds > 0 && word.retest.failed == word.retest.rounds) return WordVerdict::hard;
   if (word.retest.failed > 0) return WordVerdict::intermittent;
-  return word.passes > 1 ? WordVerdict::disturbed : WordVerdict::soft;
+  if (word.passes > 1) return WordVerdict::disturbed;
+  const auto iterated = iterations_.find(word.last_region);
+  return iterated != iterations_.end() && iterated->second > word.last_iteration
+             ? WordVerdict::soft
+             : WordVerdict::once;
 }
 
-bool ErrorLog::add(const MemoryError& error) {
+void ErrorLog::add(const MemoryError& error) {
   ++errors_;
   const std::uint64_t flipped = error.flipped();
   flipped_ |= flipped;
@@ -57,20 +66,23 @@ bool ErrorLog::add(const MemoryError& error) {
     ++foreign_addresses_;
     address_lines_ |= flipped;
   }
-  const auto known = words_.find(error.offset);
-  if (known == words_.end() && words_.size() >= most_words) return false;
-  BadWord& word = known != words_.end() ? known->second : words_[error.offset];
+  const WordKey key =
+      error.physical ? WordKey{0, *error.physical} : WordKey{error.region + 1, error.offset};
+  const auto known = words_.find(key);
+  if (known == words_.end() && words_.size() >= most_words) return;
+  BadWord& word = known != words_.end() ? known->second : words_[key];
   if (word.errors == 0) word.first = error;
   if (word.passes == 0 || word.last_pass != error.pass) ++word.passes;
   word.last_pass = error.pass;
+  word.last_region = error.region;
+  word.last_iteration = error.iteration;
   ++word.errors;
   word.flipped |= flipped;
-  return true;
 }
 
-std::string ErrorLog::word_count() const {
-  return words_.size() < most_words ? std::to_string(words_.size())
-                                    : fmt::format("{} or more", most_words);
+std::string ErrorLog::addresses() const {
+  if (words_.size() >= most_words) return fmt::format("{} or more addresses", most_words);
+  return words_.size() == 1 ? "1 address" : fmt::format("{} addresses", words_.size());
 }
 
 std::array<std::uint64_t, 8> ErrorLog::by_byte_lane() const {
@@ -81,7 +93,7 @@ std::array<std::uint64_t, 8> ErrorLog::by_byte_lane() const {
 
 std::map<std::uint64_t, std::uint64_t> ErrorLog::by_region() const {
   std::map<std::uint64_t, std::uint64_t> regions;
-  for (const auto& [offset, word] : words_) regions[place_of(word) / region_bytes] += word.errors;
+  for (const auto& [key, word] : words_) regions[place_of(word) / region_bytes] += word.errors;
   return regions;
 }
 
@@ -92,47 +104,60 @@ std::string ErrorLog::likely_cause() const {
     return fmt::format("an address line: addresses that differ in {} reach the same cell",
                        bit_name(address_lines_));
   }
-  if (words_.size() == 1) {
-    const BadWord& word = words_.begin()->second;
-    const std::string what = std::has_single_bit(word.flipped)
-                                 ? "one bit (" + bit_name(word.flipped) + ")"
-                                 : fmt::format("{} bits of one word", std::popcount(word.flipped));
-    switch (verdict_of(word)) {
-      case WordVerdict::hard:
-        return what + " that fails each time: stuck, or a cell that is worn out";
-      case WordVerdict::intermittent:
-        return what + " that fails now and then: a weak cell, or a margin that is too small";
-      case WordVerdict::disturbed:
-        return what + " that fails when its neighbours are written and never alone: coupling";
-      case WordVerdict::soft:
-        return what + " that failed once: a soft error";
-    }
-  }
+  if (words_.size() == 1) return cause_of(words_.begin()->second);
   if (std::has_single_bit(flipped_)) {
-    return fmt::format("one data line ({}) at {} addresses: a pin, a solder joint or a trace",
-                       bit_name(flipped_), word_count());
+    return fmt::format("one data line ({}) at {}: a pin, a solder joint or a trace",
+                       bit_name(flipped_), addresses());
   }
   for (unsigned lane = 0; lane < 8; ++lane) {
     if ((flipped_ & ~lane_mask(lane)) == 0) {
-      return fmt::format("one byte lane ({}) at {} addresses: a chip, its strobe or its traces",
-                         lane, word_count());
+      return fmt::format("one byte lane ({}) at {}: a chip, its strobe or its traces", lane,
+                         addresses());
     }
   }
   std::uint64_t first = UINT64_MAX;
   std::uint64_t last = 0;
-  for (const auto& [offset, word] : words_) {
+  for (const auto& [key, word] : words_) {
     first = std::min(first, place_of(word));
     last = std::max(last, place_of(word));
   }
   if (last - first < region_bytes) {
     return fmt::format("one region of {} bytes: a row, a bank or a chip", last - first + 8);
   }
+  if (words_.size() <= most_separate) {
+    std::string all = "separate faults";
+    for (const auto& [key, word] : words_) {
+      all += (&word == &words_.begin()->second ? ": " : "; ") + cause_of(word);
+    }
+    return all;
+  }
   return "all over: power, timing, temperature, or the memory controller";
+}
+
+std::string ErrorLog::cause_of(const BadWord& word) const {
+  const std::string what = std::has_single_bit(word.flipped)
+                               ? "one bit (" + bit_name(word.flipped) + ")"
+                               : fmt::format("{} bits of one word", std::popcount(word.flipped));
+  switch (verdict_of(word)) {
+    case WordVerdict::hard:
+      return what + " that fails each time: stuck, or a cell that is worn out";
+    case WordVerdict::intermittent:
+      return what + " that fails now and then: a weak cell, or a margin that is too small";
+    case WordVerdict::disturbed:
+      return what + " that fails when its neighbours are written and never alone: coupling";
+    case WordVerdict::soft:
+      return what + " that failed once: a soft error";
+    case WordVerdict::once:
+      return what +
+             " that failed once and never alone: a soft error, or coupling that these tests cause "
+             "once; more iterations tell";
+  }
+  return what;
 }
 
 std::vector<std::uint64_t> ErrorLog::bad_pages(std::size_t page_bytes) const {
   std::vector<std::uint64_t> pages;
-  for (const auto& [offset, word] : words_) {
+  for (const auto& [key, word] : words_) {
     if (word.first.physical) pages.push_back(*word.first.physical / page_bytes * page_bytes);
   }
   std::sort(pages.begin(), pages.end());

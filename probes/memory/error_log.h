@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "probes/memory/background.h"
@@ -15,6 +16,7 @@ namespace assay::probes {
 // One read of one word that gave something else than was written.
 struct MemoryError {
   std::uint64_t offset = 0;   // in the region, bytes
+  std::uint64_t region = 0;   // which one, where each iteration takes other pages
   std::uint64_t address = 0;  // virtual
   std::optional<std::uint64_t> physical;
   std::uint64_t expected = 0;
@@ -44,7 +46,8 @@ enum class WordVerdict {
   hard,          // fails each time
   intermittent,  // fails now and then, also by itself
   disturbed,  // failed in several passes and never by itself: its neighbours or the pattern do it
-  soft,       // failed once, and not again
+  soft,       // failed once, and not again when the same passes ran once more
+  once,       // failed once, and nothing ran again: soft, or disturbed by what came only once
 };
 const char* to_text(WordVerdict verdict);
 
@@ -53,27 +56,36 @@ struct BadWord {
   std::uint64_t errors = 0;
   std::uint64_t passes = 0;  // in which it failed
   std::uint64_t last_pass = 0;
+  std::uint64_t last_region = 0;
+  std::uint64_t last_iteration = 0;
   std::uint64_t flipped = 0;
   Retest retest;
 };
-WordVerdict verdict_of(const BadWord& word);
+
+// A word is the same by its physical address, however it is reached; where that is unknown, by its
+// region and its offset in it.
+using WordKey = std::pair<std::uint64_t, std::uint64_t>;
 
 class ErrorLog {
  public:
   // Words kept one by one; beyond them errors are counted.
   static constexpr std::size_t most_words = 1000;
 
-  // True when its word is kept.
-  bool add(const MemoryError& error);
+  void add(const MemoryError& error);
   // Errors that were not handed over one by one.
   void add_uncounted(std::uint64_t errors) { errors_ += errors; }
+  // All tests ran on the region, for that time.
+  void add_iteration(std::uint64_t region, std::uint64_t iteration) {
+    iterations_[region] = iteration;
+  }
 
   std::uint64_t errors() const { return errors_; }
   std::uint64_t flipped() const { return flipped_; }
-  // "1000 or more" when not all were kept.
-  std::string word_count() const;
-  const std::map<std::uint64_t, BadWord>& words() const { return words_; }
-  BadWord& word(std::uint64_t offset) { return words_.at(offset); }
+  // "1 address", "1000 or more addresses" when not all were kept.
+  std::string addresses() const;
+  const std::map<WordKey, BadWord>& words() const { return words_; }
+  BadWord& word(const WordKey& key) { return words_.at(key); }
+  WordVerdict verdict_of(const BadWord& word) const;
 
   // How often each bit of a word flipped, of the errors handed over.
   const std::array<std::uint64_t, 64>& by_bit() const { return by_bit_; }
@@ -91,7 +103,10 @@ class ErrorLog {
   std::vector<std::string> kernel_arguments(std::size_t page_bytes) const;
 
  private:
-  std::map<std::uint64_t, BadWord> words_;  // by offset
+  std::string cause_of(const BadWord& word) const;
+
+  std::map<WordKey, BadWord> words_;
+  std::map<std::uint64_t, std::uint64_t> iterations_;  // of each region
   std::uint64_t errors_ = 0;
   std::uint64_t flipped_ = 0;
   std::array<std::uint64_t, 64> by_bit_{};

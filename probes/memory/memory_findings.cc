@@ -22,24 +22,30 @@ std::string hex(std::uint64_t value) {
   return fmt::format("{:#018x}", value);
 }
 
-std::string evidence_of(const BadWord& word) {
+// "1 error", "2 errors"
+std::string counted(std::uint64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string evidence_of(const BadWord& word, WordVerdict verdict) {
   const MemoryError& e = word.first;
   std::string text = fmt::format("address {}", hex(e.address));
   if (e.physical) text += fmt::format(", physical {}", hex(*e.physical));
   text += fmt::format(": expected {}, found {}, bits {} ({}, {}, iteration {}", hex(e.expected),
                       hex(e.actual), hex(word.flipped), e.test, e.element, e.iteration);
   if (e.processor >= 0) text += fmt::format(", processor {}", e.processor);
-  text += fmt::format(")  {} errors", word.errors);
+  if (e.temperature_mc) {
+    text += fmt::format(", {:.1f} C", static_cast<double>(*e.temperature_mc) / 1000);
+  }
+  text += fmt::format(", {})  {}", timestamp(e.wall_ns), counted(word.errors, "error"));
   if (word.retest.rounds > 0) {
     text += fmt::format(", retest {} of {} failed: {}", word.retest.failed, word.retest.rounds,
-                        to_text(verdict_of(word)));
+                        to_text(verdict));
   }
   return text;
 }
 
-}  // namespace
-
-void record_error(reports::StepRecorder& recorder, const MemoryError& error) {
+nlohmann::json to_json(const MemoryError& error) {
   nlohmann::json content{{"address", hex(error.address)},
                          {"offset", error.offset},
                          {"expected", hex(error.expected)},
@@ -54,7 +60,13 @@ void record_error(reports::StepRecorder& recorder, const MemoryError& error) {
                          {"time", timestamp(error.wall_ns)}};
   if (error.physical) content["physical"] = hex(*error.physical);
   if (error.temperature_mc) content["temperature_mc"] = *error.temperature_mc;
-  recorder.extension("assay.memory.mismatch", std::move(content));
+  return content;
+}
+
+}  // namespace
+
+void record_error(reports::StepRecorder& recorder, const MemoryError& error) {
+  recorder.extension("assay.memory.mismatch", to_json(error));
 }
 
 void report_errors(reports::StepRecorder& recorder, const ErrorLog& log, std::uint64_t bytes) {
@@ -64,16 +76,14 @@ void report_errors(reports::StepRecorder& recorder, const ErrorLog& log, std::ui
     regions.push_back({{"mib", mib}, {"errors", errors}});
   }
   nlohmann::json words = nlohmann::json::array();
-  for (const auto& [offset, word] : log.words()) {
-    nlohmann::json one{{"offset", offset},
-                       {"errors", word.errors},
-                       {"passes", word.passes},
-                       {"mask", hex(word.flipped)},
-                       {"retested", word.retest.rounds},
-                       {"retest_failed", word.retest.failed},
-                       {"kind", to_text(verdict_of(word))}};
-    if (word.first.physical) one["physical"] = hex(*word.first.physical);
-    words.push_back(std::move(one));
+  for (const auto& [key, word] : log.words()) {
+    words.push_back({{"errors", word.errors},
+                     {"passes", word.passes},
+                     {"mask", hex(word.flipped)},
+                     {"retested", word.retest.rounds},
+                     {"retest_failed", word.retest.failed},
+                     {"kind", to_text(log.verdict_of(word))},
+                     {"first", to_json(word.first)}});
   }
   recorder.detail("errors", {{"errors", log.errors()},
                              {"likely", log.likely_cause()},
@@ -84,15 +94,13 @@ void report_errors(reports::StepRecorder& recorder, const ErrorLog& log, std::ui
 
   reports::Finding finding{
       .code = "MEM_CORRUPTION_ERR",
-      .message =
-          fmt::format("{} reads gave a wrong word, at {} addresses of {}; bits that flipped: "
-                      "{}. Likely {}.",
-                      log.errors(), log.word_count(), format_gib(bytes), hex(log.flipped()),
-                      log.likely_cause()),
+      .message = fmt::format("{} gave a wrong word, at {} of {}; bits that flipped: {}. Likely {}.",
+                             counted(log.errors(), "read"), log.addresses(), format_gib(bytes),
+                             hex(log.flipped()), log.likely_cause()),
       .where = "RAM"};
-  for (const auto& [offset, word] : log.words()) {
+  for (const auto& [key, word] : log.words()) {
     if (finding.evidence.size() >= most_lines_of_evidence) break;
-    finding.evidence.push_back(evidence_of(word));
+    finding.evidence.push_back(evidence_of(word, log.verdict_of(word)));
   }
   const auto arguments = log.kernel_arguments(PageMap::page_bytes());
   if (!arguments.empty()) {
@@ -104,7 +112,7 @@ void report_errors(reports::StepRecorder& recorder, const ErrorLog& log, std::ui
     finding.remedy.push_back("until then keep an x86 kernel off these pages with  " + all);
   }
   recorder.finding(std::move(finding));
-  recorder.headline(fmt::format("{} errors", log.errors()));
+  recorder.headline(counted(log.errors(), "error"));
 }
 
 void report_edac(reports::StepRecorder& recorder, std::optional<EdacCounts> before,
@@ -112,8 +120,13 @@ void report_edac(reports::StepRecorder& recorder, std::optional<EdacCounts> befo
   if (!before || !after) {
     recorder.log(reports::Severity::info,
                  "EDAC is unavailable: whether ECC corrected errors is unknown");
+    recorder.detail("edac", "unavailable");
     return;
   }
+  const auto counts = [](const EdacCounts& c) {
+    return nlohmann::json{{"ce_count", c.corrected}, {"ue_count", c.uncorrected}};
+  };
+  recorder.detail("edac", {{"before", counts(*before)}, {"after", counts(*after)}});
   // A controller whose driver was loaded again counts from zero.
   const auto more = [](std::uint64_t b, std::uint64_t a) { return a >= b ? a - b : a; };
   const std::uint64_t corrected = more(before->corrected, after->corrected);

@@ -15,10 +15,7 @@ namespace {
 constexpr std::uint64_t smallest_bytes = 4096;
 constexpr std::int64_t default_hold_ns = 60 * ns_per_s;
 
-constexpr std::array<std::pair<const char*, Flush>, 4> flushes = {{{"auto", Flush::automatic},
-                                                                   {"none", Flush::none},
-                                                                   {"batch", Flush::batch},
-                                                                   {"line", Flush::line}}};
+constexpr std::array flushes = {Flush::automatic, Flush::none, Flush::batch, Flush::line};
 
 Result<> check_sizes(const Parameters& parameters) {
   for (const char* name : {"size", "minimum"}) {
@@ -81,14 +78,14 @@ Result<MemoryOptions> read_memory_options(const Parameters& parameters) {
     }
     options.tests.push_back(std::move(*test));
   }
-  const std::string flush = parameters.text("flush", flushes[0].first);
+  const std::string flush = parameters.text("flush", to_text(Flush::automatic));
   const auto known =
-      std::find_if(flushes.begin(), flushes.end(), [&](const auto& f) { return f.first == flush; });
+      std::find_if(flushes.begin(), flushes.end(), [&](Flush f) { return to_text(f) == flush; });
   if (known == flushes.end()) {
     return fail(ErrorKind::usage, "no flush policy \"" + flush.substr(0, 40) + "\"", "flush",
                 "there are: auto, none, batch, line");
   }
-  options.run.flush = known->second;
+  options.run.flush = *known;
   options.run.hold_ns = static_cast<std::int64_t>(
       parameters.number("hold", static_cast<std::uint64_t>(default_hold_ns)));
   options.duration_ns = static_cast<std::int64_t>(parameters.number("time", 0));

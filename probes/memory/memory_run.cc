@@ -80,13 +80,10 @@ void MemoryRun::plan() {
     for (std::size_t e = 0; e < test.elements.size(); ++e) {
       const Element& element = test.elements[e];
       Pass pass{.order = element.order,
-                .flush = options_.flush,
+                .flush = flush_of(element, options_.flush),
                 .hold = element.hold,
                 .element = element_text(test, e)};
       pass.text = test.name + " " + pass.element;
-      if (pass.flush == Flush::automatic) {
-        pass.flush = reads_own_writes(element) ? Flush::batch : Flush::none;
-      }
       for (unsigned o = 0; o < element.operations.size(); ++o) {
         const Operation& op = element.operations[o];
         pass.operations.push_back(

@@ -11,6 +11,7 @@
 #include "probes/memory/memory_findings.h"
 #include "probes/memory/memory_options.h"
 #include "probes/memory/page_map.h"
+#include "probes/thermal/thermal_zones.h"
 
 namespace assay::probes {
 namespace {
@@ -33,8 +34,9 @@ class MemoryTest {
     if (auto map = PageMap::open()) {
       page_map_ = std::move(*map);
     } else {
-      recorder_.log(reports::Severity::info,
-                    "physical addresses are unavailable: " + map.error().text());
+      const std::string why = "unavailable: " + map.error().text();
+      recorder_.log(reports::Severity::info, "physical addresses are " + why);
+      recorder_.detail("physical_addresses", why);
     }
     start_ns_ = monotonic_ns();
     if (options_.duration_ns != 0) options_.run.deadline_ns = start_ns_ + options_.duration_ns;
@@ -57,6 +59,7 @@ class MemoryTest {
            (iterations_done_ == 0 || !time_is_over())) {
       if (!region || options_.fresh_frames) {
         if (run) whole = leave(*run);
+        log_.add_iteration(region_number_, iterations_done_);
         if (!whole) break;
         if (auto taken = take(region); !taken) return taken;
         run.emplace(region->bytes(), options_.tests, options_.run, context_.bench.workers,
@@ -67,6 +70,7 @@ class MemoryTest {
       if (whole) ++iterations_done_;
     }
     if (run && whole) whole = leave(*run);
+    log_.add_iteration(region_number_, iterations_done_);
     tell_moved_pages();
     if (options_.offline_bad_pages && log_.errors() > 0) {
       offline_pages(recorder_, context_.bench.machine, log_.bad_pages(PageMap::page_bytes()));
@@ -78,7 +82,8 @@ class MemoryTest {
   // An address that was told may not be the cell's any more: the kernel moves pages.
   void tell_moved_pages() {
     if (!page_map_) return;
-    for (const auto& [offset, word] : log_.words()) {
+    for (const auto& [key, word] : log_.words()) {
+      if (word.first.region != region_number_) continue;
       const auto now =
           page_map_->physical_address(reinterpret_cast<const std::byte*>(word.first.address));
       if (!word.first.physical || !now || *now == *word.first.physical) continue;
@@ -116,6 +121,7 @@ class MemoryTest {
     }
     region.reset();
     region.emplace(std::move(*taken));
+    ++region_number_;
     taking_ns_ += monotonic_ns() - start;
     if (!page_map_) return {};
     const auto frames = page_map_->frames(region->bytes());
@@ -136,10 +142,10 @@ class MemoryTest {
     run.on_error = [this](MemoryError error) { take_error(std::move(error)); };
     run.on_uncounted = [this](std::uint64_t errors) { log_.add_uncounted(errors); };
     run.on_errors_seen = [this, &run] {
-      for (const auto& [offset, word] : log_.words()) {
+      for (const auto& [key, word] : log_.words()) {
         if (retested_ >= most_retested || context_.cancelled()) return;
-        if (word.retest.rounds > 0) continue;
-        log_.word(offset).retest = run.retest(offset, word.first.expected, retest_rounds);
+        if (word.retest.rounds > 0 || word.first.region != region_number_) continue;
+        log_.word(key).retest = run.retest(word.first.offset, word.first.expected, retest_rounds);
         ++retested_;
       }
     };
@@ -169,11 +175,8 @@ class MemoryTest {
       error.physical =
           page_map_->physical_address(reinterpret_cast<const std::byte*>(error.address));
     }
-    if (const auto& thermal = context_.bench.board.thermal) {
-      const auto temperature =
-          context_.bench.machine.read_integer("/sys/class/thermal/" + thermal->zone + "/temp");
-      if (temperature) error.temperature_mc = *temperature;
-    }
+    error.temperature_mc = board_temperature(context_.bench.machine, context_.bench.board);
+    error.region = region_number_;
     if (recorded_ < most_recorded) {
       ++recorded_;
       record_error(recorder_, error);
@@ -182,13 +185,19 @@ class MemoryTest {
     errors_shown_ = log_.errors();
   }
 
+  // What patterns that are the same everywhere cannot find (docs/memory-coverage.md).
   void warn() {
     if (std::all_of(options_.tests.begin(), options_.tests.end(),
-                    [](const Algorithm& test) { return test.fixed_pattern; }) &&
-        options_.tests.size() == 1) {
-      recorder_.log(reports::Severity::warning,
-                    "one fixed pattern alone finds half of all stuck bits and no transition, "
-                    "address or coupling fault");
+                    [](const Algorithm& test) { return test.fixed_patterns; })) {
+      const bool is_one = options_.tests.size() == 1 && options_.tests[0].data.size() == 1;
+      const std::string misses =
+          is_one
+              ? "one fixed pattern alone finds half of all stuck bits and no transition, address "
+                "or coupling fault: add march-c-"
+              : "fixed patterns alone find stuck bits, but not all transition faults and less "
+                "than half of the coupling faults: add march-c-";
+      recorder_.log(reports::Severity::warning, misses);
+      recorder_.detail("misses", misses);
     }
     for (const Algorithm& test : options_.tests) {
       recorder_.log(reports::Severity::info, test.name + ": " + test.notation);
@@ -223,7 +232,7 @@ class MemoryTest {
       elapsed += f.elapsed_ns;
       tests.push_back({{"name", f.name},
                        {"march", options_.tests[i].notation},
-                       {"flush", flush_text(options_.tests[i])},
+                       {"flush", flushes(options_.tests[i])},
                        {"bytes_moved", f.bytes_moved},
                        {"seconds", static_cast<double>(f.elapsed_ns) / 1e9}});
     }
@@ -235,20 +244,17 @@ class MemoryTest {
     recorder_.headline(fmt::format("{:.1f} GB/s {}", rate, format_gib(size_)));
   }
 
-  // What the reads of a test's own writes were made to reach.
-  std::string flush_text(const Algorithm& test) const {
-    switch (options_.run.flush) {
-      case Flush::none:
-        return "none";
-      case Flush::batch:
-        return "batch";
-      case Flush::line:
-        return "line";
-      case Flush::automatic:
-        break;
+  // By policy, the elements of a test that it was in force on: of a March test those of one
+  // background.
+  nlohmann::json flushes(const Algorithm& test) const {
+    const std::size_t count = test.elements.size() / std::max(test.backgrounds, 1U);
+    std::map<Flush, std::vector<Element>> elements;
+    for (std::size_t i = 0; i < count; ++i) {
+      elements[flush_of(test.elements[i], options_.run.flush)].push_back(test.elements[i]);
     }
-    return std::any_of(test.elements.begin(), test.elements.end(), reads_own_writes) ? "batch"
-                                                                                     : "none";
+    nlohmann::json json = nlohmann::json::object();
+    for (const auto& [flush, of] : elements) json[to_text(flush)] = to_notation(of);
+    return json;
   }
 
   StepContext& context_;
@@ -263,6 +269,7 @@ class MemoryTest {
   std::size_t recorded_ = 0;
   std::size_t retested_ = 0;
   std::uint64_t iterations_done_ = 0;
+  std::uint64_t region_number_ = 0;
   std::int64_t start_ns_ = 0;
   std::int64_t taking_ns_ = 0;
   std::vector<TestFigures> figures_;

@@ -5,27 +5,15 @@
 #include <algorithm>
 
 #include "probes/thermal/kernel_log.h"
+#include "probes/thermal/thermal_zones.h"
 
 namespace assay::probes {
 namespace {
 
 using reports::Comparison;
 
-constexpr const char* zones_folder = "/sys/class/thermal";
-// Silicon outside this range does not answer; sensors report such values when they are broken or
-// not connected (-273, 127.5, 255).
-constexpr std::int64_t plausible_min_mc = -40'000;
-constexpr std::int64_t plausible_max_mc = 127'000;
-
-bool is_plausible(std::int64_t mc) {
-  return mc >= plausible_min_mc && mc <= plausible_max_mc;
-}
 double celsius(std::int64_t mc) {
   return static_cast<double>(mc) / 1000;
-}
-
-std::string temperature_file(const std::string& zone) {
-  return std::string(zones_folder) + "/" + zone + "/temp";
 }
 
 void report_implausible(reports::StepRecorder& recorder, const std::string& zone, std::int64_t mc) {
@@ -45,10 +33,7 @@ std::vector<reports::Validator> temperature_limits(const BoardProfile& board,
 Result<> run_thermal_read(StepContext& context) {
   const Machine& machine = context.bench.machine;
   const auto& thermal = context.bench.board.thermal;
-  std::vector<std::string> zones;
-  for (const std::string& name : machine.list(zones_folder).value_or(std::vector<std::string>())) {
-    if (name.starts_with("thermal_zone")) zones.push_back(name);
-  }
+  const std::vector<std::string> zones = thermal_zones(machine);
   if (zones.empty() && !thermal) {
     context.recorder.skip("this machine has no thermal zone");
     return {};
@@ -74,7 +59,7 @@ Result<> run_thermal_read(StepContext& context) {
       report_implausible(context.recorder, zone, *mc);
       continue;
     }
-    const auto type = machine.read_line(std::string(zones_folder) + "/" + zone + "/type");
+    const auto type = machine.read_line("/sys/class/thermal/" + zone + "/type");
     const bool within = context.recorder.measure(
         "temperature", celsius(*mc), "Cel", temperature_limits(context.bench.board, zone),
         type && !type->empty() ? zone + " " + *type : zone);

@@ -147,6 +147,7 @@ CLI::App* add(CLI::App& fw, Invocation& invocation, const char* name, const char
     command->add_flag("--virtual", options->session.is_virtual, "on a virtual board");
     command->add_option("--fault", options->session.faults, "break the virtual board (repeatable)")
         ->expected(1)
+        ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
   if (has_json) command->add_flag("--json", options->json, "as JSON");

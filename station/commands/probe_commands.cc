@@ -101,7 +101,7 @@ std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
-    if (end > at) parts.push_back(text.substr(at, end - at));
+    parts.push_back(text.substr(at, end - at));
     at = end + 1;
   }
   return parts;
@@ -163,7 +163,19 @@ Result<std::string> choose_folder(const std::string& out, TemporaryFolder& tempo
 
 Result<nlohmann::json> as_json(const probes::ParameterSpec& spec,
                                const std::vector<std::string>& given) {
-  if (spec.type == probes::ParameterType::text_list) return nlohmann::json(given);
+  if (spec.type == probes::ParameterType::text_list) {
+    auto list = nlohmann::json::array();
+    for (const std::string& names : given) {
+      for (std::string& name : split(names)) {
+        if (name.empty()) {
+          return fail(ErrorKind::usage, "\"" + names + "\" has an empty name in it", spec.name,
+                      "write names with one comma between two");
+        }
+        list.push_back(std::move(name));
+      }
+    }
+    return list;
+  }
   if (spec.type == probes::ParameterType::flag) return nlohmann::json(given.back() == "true");
   if (spec.type != probes::ParameterType::count) return nlohmann::json(given.back());
   auto number = nlohmann::json::parse(given.back(), nullptr, false);
@@ -263,16 +275,15 @@ void add(CLI::App& app, Invocation& invocation, const ProbeCommand& probe_comman
     }
     CLI::Option* option = command->add_option(flags_of(probe_command, spec.name),
                                               options->parameters[spec.name], help);
-    option->expected(1);
-    if (spec.type == probes::ParameterType::text_list) option->delimiter(',');
-    option->multi_option_policy(spec.type == probes::ParameterType::text_list
-                                    ? CLI::MultiOptionPolicy::TakeAll
-                                    : CLI::MultiOptionPolicy::Throw);
+    option->expected(1)->allow_extra_args(false)->multi_option_policy(
+        spec.type == probes::ParameterType::text_list ? CLI::MultiOptionPolicy::TakeAll
+                                                      : CLI::MultiOptionPolicy::Throw);
   }
   command->add_option("--board", options->session.board, "board profile, by id or file");
   command->add_flag("--virtual", options->session.is_virtual, "on a virtual board");
   command->add_option("--fault", options->session.faults, "break the virtual board (repeatable)")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--port", options->session.port, "serial port of the board");
   command->add_option("--out", options->out, "keep journal.jsonl and report.json in this folder");

@@ -114,6 +114,7 @@ void add_run_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--virtual", options->session.is_virtual, "test a virtual board");
   command->add_option("--fault", options->session.faults, "break the virtual board (repeatable)")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--port", options->session.port, "serial port of the board");
   command->add_option("--out", options->out, "folder for journal and report")

@@ -250,7 +250,7 @@ Result<probes::ParameterValue> parse_parameter(const probes::ParameterSpec& spec
     }
     case probes::ParameterType::count:
       if (!value.is_number_integer() || value.get<double>() < 1 || value.get<double>() > 1e15) {
-        return expected("a whole number of at least 1");
+        return expected("a whole number from 1 to 1000000000000000");
       }
       return value.get<std::uint64_t>();
     case probes::ParameterType::duration: {

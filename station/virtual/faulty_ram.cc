@@ -6,8 +6,8 @@ namespace assay::station {
 namespace {
 
 // Somewhere inside, not at a border that a test may treat by itself.
-std::size_t place(std::size_t lines_in_region) {
-  return lines_in_region / 8 * 5 + std::min<std::size_t>(lines_in_region / 16, 7);
+std::size_t inside(std::size_t lines_in_region, std::size_t eighths) {
+  return lines_in_region / 8 * eighths + std::min<std::size_t>(lines_in_region / 16, 7);
 }
 
 std::byte& byte_of(std::byte* region, std::size_t line, std::size_t byte) {
@@ -22,26 +22,46 @@ constexpr std::size_t victims_byte = 8;
 
 }  // namespace
 
-std::span<const std::size_t> StuckBitRam::lines(std::size_t lines_in_region) {
-  line_[0] = place(lines_in_region);
-  return line_;
+std::size_t StuckBit::place(std::size_t lines_in_region) {
+  return line_ = inside(lines_in_region, 5);
 }
 
-void StuckBitRam::written(std::byte* region, std::size_t line) {
-  byte_of(region, line, byte_in_line) |= bit;
+void StuckBit::written(std::byte* region) {
+  byte_of(region, line_, byte_in_line) |= bit;
 }
 
-std::span<const std::size_t> CoupledBitsRam::lines(std::size_t lines_in_region) {
-  aggressor_[0] = place(lines_in_region);
-  victim_ = std::min(aggressor_[0] + 1, lines_in_region - 1);
+std::size_t CoupledBits::place(std::size_t lines_in_region) {
+  aggressor_ = inside(lines_in_region, 3);
+  victim_ = std::min(aggressor_ + 1, lines_in_region - 1);
   was_set_.reset();
   return aggressor_;
 }
 
-void CoupledBitsRam::written(std::byte* region, std::size_t line) {
-  const bool is_set = (byte_of(region, line, byte_in_line) & bit) != std::byte{0};
+void CoupledBits::written(std::byte* region) {
+  const bool is_set = (byte_of(region, aggressor_, byte_in_line) & bit) != std::byte{0};
   if (was_set_ == false && is_set) byte_of(region, victim_, victims_byte) ^= bit;
   was_set_ = is_set;
+}
+
+FaultyRam::FaultyRam(std::vector<std::unique_ptr<CellFault>> faults) {
+  for (auto& fault : faults) faults_.push_back({std::move(fault)});
+}
+
+std::span<const std::size_t> FaultyRam::lines(std::size_t lines_in_region) {
+  lines_.clear();
+  for (Placed& placed : faults_) {
+    placed.line = placed.fault->place(lines_in_region);
+    lines_.push_back(placed.line);
+  }
+  std::sort(lines_.begin(), lines_.end());
+  lines_.erase(std::unique(lines_.begin(), lines_.end()), lines_.end());
+  return lines_;
+}
+
+void FaultyRam::written(std::byte* region, std::size_t line) {
+  for (const Placed& placed : faults_) {
+    if (placed.line == line) placed.fault->written(region);
+  }
 }
 
 }  // namespace assay::station

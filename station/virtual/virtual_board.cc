@@ -61,9 +61,11 @@ VirtualNpuRules make_rules(const probes::BoardProfile& profile, const std::strin
 }
 
 std::unique_ptr<probes::Ram> make_ram(const Faults& faults) {
-  if (faults.contains(Fault::mem_stuck)) return std::make_unique<StuckBitRam>();
-  if (faults.contains(Fault::mem_coupling)) return std::make_unique<CoupledBitsRam>();
-  return std::make_unique<probes::RealRam>();
+  std::vector<std::unique_ptr<CellFault>> broken;
+  if (faults.contains(Fault::mem_stuck)) broken.push_back(std::make_unique<StuckBit>());
+  if (faults.contains(Fault::mem_coupling)) broken.push_back(std::make_unique<CoupledBits>());
+  if (broken.empty()) return std::make_unique<probes::RealRam>();
+  return std::make_unique<FaultyRam>(std::move(broken));
 }
 
 }  // namespace

@@ -260,9 +260,21 @@ TEST(VirtualBoard, coupledBitIsLocatedAndTellsItselfFromAStuckOne) {
                               "--size", "64MiB", "--out", out.path()});
   EXPECT_EQ(run.exit_code, 1) << run.out << run.err;
   const auto report = read_json(out / "report.json");
-  EXPECT_THAT(report["findings"][0]["message"].get<std::string>(), HasSubstr("at 1 addresses"));
+  EXPECT_THAT(report["findings"][0]["message"].get<std::string>(), HasSubstr("at 1 address of"));
   EXPECT_THAT(report["findings"][0]["message"].get<std::string>(),
               HasSubstr("one bit (bit 2) that fails when its neighbours are written"));
+}
+
+TEST(VirtualBoard, twoFaultsOfTheMemoryAreBothFound) {
+  const TemporaryFolder out;
+  const Finished run = assay({"mem", "--virtual", "--fault", "mem-coupling", "--fault", "mem-stuck",
+                              "--tests", "march-c-", "--size", "64MiB", "--out", out.path()});
+  EXPECT_EQ(run.exit_code, 1) << run.out << run.err;
+  const auto report = read_json(out / "report.json");
+  const std::string message = report["findings"][0]["message"];
+  EXPECT_THAT(message, HasSubstr("separate faults: "));
+  EXPECT_THAT(message, HasSubstr("one bit (bit 26) that fails each time: stuck"));
+  EXPECT_THAT(message, HasSubstr("one bit (bit 2) that fails when its neighbours are written"));
 }
 
 TEST(VirtualBoard, theNamePeopleKnowIsTheMemoryTest) {

@@ -25,32 +25,58 @@ TEST(ErrorLog, countsByBitLaneAndWord) {
   log.add_uncounted(7);
   EXPECT_EQ(log.errors(), 10U);
   EXPECT_EQ(log.flipped(), 0x8000000000000101U);
-  EXPECT_EQ(log.word_count(), "2");
+  EXPECT_EQ(log.addresses(), "2 addresses");
   EXPECT_EQ(log.by_bit()[0], 1U);
   EXPECT_EQ(log.by_bit()[8], 2U);
   EXPECT_THAT(log.by_byte_lane(), ElementsAre(1, 2, 0, 0, 0, 0, 0, 1));
-  EXPECT_EQ(log.words().at(8).passes, 2U);
-  EXPECT_EQ(log.words().at(8).flipped, 0x101U);
+  EXPECT_EQ(log.words().at({1, 8}).passes, 2U);
+  EXPECT_EQ(log.words().at({1, 8}).flipped, 0x101U);
 }
 
 TEST(ErrorLog, severalErrorsOfOnePassAreOnePass) {
   ErrorLog log;
   for (int i = 0; i < 5; ++i) log.add(error(8, 1, 3));
-  EXPECT_EQ(log.words().at(8).passes, 1U);
-  EXPECT_EQ(log.words().at(8).errors, 5U);
+  EXPECT_EQ(log.words().at({1, 8}).passes, 1U);
+  EXPECT_EQ(log.words().at({1, 8}).errors, 5U);
+}
+
+// Where each iteration takes other pages, offsets are other words, and one physical cell comes back
+// at another offset.
+TEST(ErrorLog, aWordIsKnownByItsPhysicalAddressElseByItsRegion) {
+  ErrorLog unknown;
+  ErrorLog known;
+  for (const std::uint64_t region : {0, 1}) {
+    MemoryError e = error(64, 1, region + 1);
+    e.region = region;
+    unknown.add(e);
+    e.offset += region * 4096;
+    e.physical = 0x84e190008;
+    known.add(e);
+  }
+  EXPECT_EQ(unknown.words().size(), 2U);
+  ASSERT_EQ(known.words().size(), 1U);
+  EXPECT_EQ(known.words().begin()->second.passes, 2U);
 }
 
 TEST(ErrorLog, theVerdictOfAWordFollowsItsRetest) {
-  const auto verdict = [](unsigned failed, std::uint64_t passes) {
-    return verdict_of(BadWord{.passes = passes, .retest = {.rounds = 16, .failed = failed}});
+  ErrorLog log;
+  const auto verdict = [&](unsigned failed, std::uint64_t passes) {
+    return log.verdict_of(
+        BadWord{.passes = passes, .last_iteration = 1, .retest = {.rounds = 16, .failed = failed}});
   };
   EXPECT_EQ(verdict(16, 1), WordVerdict::hard);
   EXPECT_EQ(verdict(1, 1), WordVerdict::intermittent);
   EXPECT_EQ(verdict(15, 9), WordVerdict::intermittent);
   EXPECT_EQ(verdict(0, 2), WordVerdict::disturbed);
+  // Soft only when what it failed in ran once more, on the same memory.
+  EXPECT_EQ(verdict(0, 1), WordVerdict::once);
+  log.add_iteration(0, 1);
+  log.add_iteration(1, 2);
+  EXPECT_EQ(verdict(0, 1), WordVerdict::once);
+  log.add_iteration(0, 2);
   EXPECT_EQ(verdict(0, 1), WordVerdict::soft);
   // Without a retest nothing is called hard.
-  EXPECT_EQ(verdict_of(BadWord{.passes = 1}), WordVerdict::soft);
+  EXPECT_EQ(log.verdict_of(BadWord{.passes = 1, .last_iteration = 1}), WordVerdict::soft);
 }
 
 TEST(ErrorLog, namesTheSimplestCauseThatExplainsAll) {
@@ -65,7 +91,13 @@ TEST(ErrorLog, namesTheSimplestCauseThatExplainsAll) {
       {{error(0, 0x200), error(64 << 20, 0x200)}, "one data line (bit 9) at 2 addresses"},
       {{error(0, 0x200), error(64 << 20, 0x8000)}, "one byte lane (1) at 2 addresses"},
       {{error(0, 0x1), error(512, 0x8000)}, "one region of 520 bytes"},
-      {{error(0, 0x1), error(64 << 20, 0x8000)}, "all over"},
+      {{error(0, 0x1), error(64 << 20, 0x8000, 1), error(64 << 20, 0x8000, 2)},
+       "separate faults: one bit (bit 0) that failed once and never alone: a soft error, or "
+       "coupling that these tests cause once; more iterations tell; one bit (bit 15) that fails "
+       "when its neighbours are written and never alone: coupling"},
+      {{error(0, 0x1), error(1 << 20, 0x8000), error(2 << 20, 1), error(3 << 20, 1),
+        error(4 << 20, 1)},
+       "all over"},
   };
   for (const Case& c : cases) {
     ErrorLog log;
@@ -117,7 +149,7 @@ TEST(ErrorLog, aStormIsKeptWithinBounds) {
   EXPECT_EQ(log.words().size(), ErrorLog::most_words);
   EXPECT_EQ(log.errors(), 5000U);
   EXPECT_EQ(log.by_bit()[0], 5000U);
-  EXPECT_EQ(log.word_count(), "1000 or more");
+  EXPECT_EQ(log.addresses(), "1000 or more addresses");
 }
 
 }  // namespace
