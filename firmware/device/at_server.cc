@@ -3,6 +3,8 @@
 namespace assay::firmware::device {
 namespace {
 
+constexpr std::uint8_t cancel = 0x18;  // CAN
+
 char upper(char c) {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
 }
@@ -19,7 +21,11 @@ void AtServer::boot() {
 
 void AtServer::receive(std::uint8_t byte) {
   if (echo_) port_.send(port_.context, &byte, 1);
-  if (byte == '\r' || byte == '\n') {
+  if (byte == cancel) {
+    // Whoever was typing gave up; so does a host that ends a transfer which may be running here.
+    length_ = 0;
+    overlong_ = false;
+  } else if (byte == '\r' || byte == '\n') {
     // The LF of CRLF ends a blank line, which gets no answer: no need to remember the CR.
     answer_line();
   } else if (length_ == max_line) {

@@ -128,7 +128,7 @@ bool NpuFirmware::say_temperature() {
 }
 
 bool NpuFirmware::begin_update() {
-  if (slots_.on_trial()) {
+  if (!slots_.may_update()) {
     last_update_ = to_text(UpdateError::state);
     (void)say_update();
     return false;

@@ -81,7 +81,11 @@ std::uint8_t Slots::boot() {
   for (const std::uint8_t slot : order) {
     if (!image_in(slot, &header)) continue;
     running_ = slot;
-    reverted_ = known && record.state == BootRecord::State::trial && slot != record.trial;
+    const bool was_on_trial = known && record.state == BootRecord::State::trial;
+    reverted_ = was_on_trial && slot != record.trial;
+    // There is nothing to go back to; that does not confirm it.
+    on_trial_ = was_on_trial && slot == record.trial;
+    if (on_trial_) return running_;
     // A record that says something else is out of date; that this cannot be noted does not keep the
     // image from running.
     if (!known || record.state != BootRecord::State::settled || record.active != slot) {
@@ -94,8 +98,14 @@ std::uint8_t Slots::boot() {
   return no_slot;
 }
 
+bool Slots::may_update() const {
+  ImageHeader header;
+  return !on_trial_ || !image_in(running_ == 0 ? 1 : 0, &header);
+}
+
 UpdateError Slots::begin_update() {
-  if (on_trial_) return fail(UpdateError::state);
+  ++updates_;
+  if (!may_update()) return fail(UpdateError::state);
   updating_ = true;
   target_ = running_ == 0 ? 1 : 0;
   received_ = 0;

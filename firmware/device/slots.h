@@ -45,6 +45,8 @@ class Slots {
   // Bytes of a slot; false when the chip failed, or beyond the slot.
   bool read(std::uint8_t slot, std::uint32_t offset, std::uint8_t* out, std::uint32_t size) const;
 
+  // Not while the running image is on trial and the other one is what it would go back to.
+  bool may_update() const;
   // An update: begin, the file's bytes in any pieces, finish. An error ends it.
   UpdateError begin_update();
   UpdateError write(const std::uint8_t* bytes, std::uint32_t size);
@@ -56,6 +58,8 @@ class Slots {
 
   // An update has begun and has not ended; the bytes of it that came.
   bool updating() const { return updating_; }
+  // Of the update that began last: who began another one finds his own ended.
+  std::uint32_t update_number() const { return updates_; }
   std::uint32_t received() const { return received_; }
   // The slot that the next boot tries; no_slot: none.
   std::uint8_t pending() const;
@@ -76,6 +80,7 @@ class Slots {
   bool reverted_ = false;
 
   bool updating_ = false;
+  std::uint32_t updates_ = 0;
   std::uint8_t target_ = no_slot;
   std::uint32_t received_ = 0;
   std::uint32_t erased_to_ = 0;  // bytes of the slot that are erased

@@ -279,25 +279,29 @@ void SmpServer::upload() {
     return answer_rc(Rc::invalid);
   }
   UpdateError error = UpdateError::none;
+  bool own = slots_.updating() && slots_.update_number() == upload_number_;
   if (offset.number == 0) {
     if (length.type != CborValue::Type::number) return answer_rc(Rc::invalid);
     const bool named = sha.type == CborValue::Type::bytes && sha.size == sizeof upload_sha_;
-    const bool goes_on = slots_.updating() && named && length.number == upload_bytes_ &&
+    const bool goes_on = own && named && length.number == upload_bytes_ &&
                          same(sha.data, upload_sha_, sizeof upload_sha_);
     if (!goes_on) {
       error = slots_.begin_update();
+      own = error == UpdateError::none;
+      upload_number_ = slots_.update_number();
       upload_bytes_ = length.number;
       for (std::size_t i = 0; i < sizeof upload_sha_; ++i) {
         upload_sha_[i] = named ? sha.data[i] : 0;
       }
     }
-  } else if (!slots_.updating()) {
+  } else if (!own) {
     // The last piece again, its answer having been lost; anything else belongs to no upload.
-    const bool done = upload_bytes_ != 0 && slots_.received() == upload_bytes_;
+    const bool done = slots_.update_number() == upload_number_ && !slots_.updating() &&
+                      upload_bytes_ != 0 && slots_.received() == upload_bytes_;
     if (!done || slots_.pending() == no_slot) return answer_rc(Rc::invalid);
   }
   // What is not the next piece is answered with where that begins.
-  if (error == UpdateError::none && slots_.updating() && offset.number == slots_.received()) {
+  if (own && offset.number == slots_.received()) {
     error = slots_.write(data.data, static_cast<std::uint32_t>(data.size));
     if (error == UpdateError::none && slots_.received() == upload_bytes_) {
       error = slots_.finish_update();

@@ -74,6 +74,7 @@ class SmpServer {
   std::uint8_t answer_[packet_bytes];
   std::uint8_t upload_sha_[32] = {};
   std::uint32_t upload_bytes_ = 0;
+  std::uint32_t upload_number_ = 0;  // of the slots' updates
   bool wants_reset_ = false;
 };
 

@@ -19,6 +19,9 @@ constexpr std::uint32_t byte_ms = 1000;    // inside a block
 constexpr std::uint32_t block_ms = 10000;  // for the next one to begin
 constexpr std::uint32_t quiet_ms = 200;    // of a line after an error
 constexpr std::uint32_t most_errors = 10;
+// Without anything that belongs to a transfer: its sender is gone. Bytes alone are no sign of one:
+// they may be those of a host that has been started anew and asks who is there.
+constexpr std::uint32_t gone_ms = 30000;
 
 }  // namespace
 
@@ -33,6 +36,7 @@ void YmodemReceiver::start(std::uint32_t now_ms) {
   errors_ = 0;
   invitations_ = 0;
   last_byte_ms_ = now_ms;
+  last_good_ms_ = now_ms;
   invite(now_ms);
 }
 
@@ -69,6 +73,10 @@ YmodemReceiver::State YmodemReceiver::receive(std::uint8_t byte, std::uint32_t n
 YmodemReceiver::State YmodemReceiver::tick(std::uint32_t now_ms) {
   if (state_ != State::running) return state_;
   const std::uint32_t quiet = now_ms - last_byte_ms_;
+  if (expect_ == Expect::data && now_ms - last_good_ms_ >= gone_ms) {
+    stop(State::failed);
+    return state_;
+  }
   if (draining_) {
     if (quiet < quiet_ms) return state_;
     draining_ = false;
@@ -105,6 +113,7 @@ void YmodemReceiver::end_block(std::uint32_t now_ms) {
   const bool whole =
       static_cast<std::uint8_t>(~block_[1]) == number && crc16_xmodem(block_ + 2, size) == crc;
   if (!whole) return error(false, now_ms);
+  last_good_ms_ = now_ms;
   end_seen_ = false;
   last_sent_ms_ = now_ms;
   if (expect_ != Expect::data) {

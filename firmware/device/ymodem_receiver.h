@@ -27,7 +27,7 @@ class YmodemReceiver {
     done,       // the whole file came
     cancelled,  // the sender gave up
     refused,    // the sink did, or the file has another length than announced
-    failed,     // too many errors
+    failed,     // too many errors, or the sender is gone
     silent,     // nobody sent anything
   };
 
@@ -73,6 +73,7 @@ class YmodemReceiver {
   std::uint32_t invitations_ = 0;
   std::uint32_t last_byte_ms_ = 0;
   std::uint32_t last_sent_ms_ = 0;
+  std::uint32_t last_good_ms_ = 0;  // a block that was whole
 };
 
 }  // namespace assay::firmware::device

@@ -102,7 +102,10 @@ Result<AtReply> AtClient::exchange(std::string_view text, const AtOptions& optio
   AtParser last(text);
   for (int attempts = 0; attempts < std::max(options.tries, 1); ++attempts) {
     AtParser parser(text);
-    if (auto done = attempt(text, options, &parser); !done) return std::unexpected(done.error());
+    const bool end_transfer = options.end_transfer || attempts > 0;
+    if (auto done = attempt(text, options, end_transfer, &parser); !done) {
+      return std::unexpected(done.error());
+    }
     if (accept(parser)) {
       // An answer to an earlier try may still be on its way.
       in_step_ = in_step_ && attempts == 0;
@@ -117,9 +120,10 @@ Result<AtReply> AtClient::exchange(std::string_view text, const AtOptions& optio
 }
 
 // One try: the parser holds what came, which is for the caller to judge.
-Result<> AtClient::attempt(std::string_view text, const AtOptions& options, AtParser* parser) {
+Result<> AtClient::attempt(std::string_view text, const AtOptions& options, bool end_transfer,
+                           AtParser* parser) {
   if (!in_step_) {
-    if (auto quiet = get_in_step(options.cancel); !quiet) return quiet;
+    if (auto quiet = get_in_step(end_transfer, options.cancel); !quiet) return quiet;
   }
   if (auto dropped = transport_.discard_input(); !dropped) return dropped;
   const std::int64_t deadline = monotonic_ns() + options.timeout_ns;
@@ -141,9 +145,10 @@ Result<> AtClient::attempt(std::string_view text, const AtOptions& options, AtPa
 }
 
 // Ends whatever half line the board has in its buffer, and lets it finish what it is saying.
-Result<> AtClient::get_in_step(const CancelToken* cancel) {
+Result<> AtClient::get_in_step(bool end_transfer, const CancelToken* cancel) {
   const std::int64_t limit = monotonic_ns() + quiet_limit_ns;
-  if (auto sent = transport_.write(bytes_of("\r"), limit); !sent) return sent;
+  const std::string_view opening = end_transfer ? "\x18\x18\x18\x18\r" : "\r";
+  if (auto sent = transport_.write(bytes_of(opening), limit); !sent) return sent;
   while (monotonic_ns() < limit) {
     std::uint8_t buffer[512];
     const auto count = read_until(buffer, std::min(monotonic_ns() + quiet_ns, limit), cancel);
@@ -159,6 +164,10 @@ Result<std::size_t> AtClient::read_until(std::span<std::uint8_t> buffer, std::in
   for (;;) {
     if (cancel && cancel->cancelled()) {
       return fail(ErrorKind::cancelled, "cancelled while waiting for the board", transport_.name());
+    }
+    // A board that never stops talking has a deadline too.
+    if (monotonic_ns() >= deadline_ns) {
+      return fail(ErrorKind::timeout, "no reply in time", transport_.name());
     }
     const std::int64_t slice =
         cancel ? std::min(deadline_ns, monotonic_ns() + cancel_interval_ns) : deadline_ns;

@@ -19,6 +19,9 @@ namespace assay::firmware {
 struct AtOptions {
   std::int64_t timeout_ns = ns_per_s;  // of each try
   int tries = 3;                       // at least 1
+  // The board may wait for the rest of a file whose sender is gone: it is told so before the first
+  // try too, not only before later ones.
+  bool end_transfer = false;
   const CancelToken* cancel = nullptr;
 };
 
@@ -58,8 +61,9 @@ class AtClient {
   using Accept = bool (*)(const AtParser&);
 
   Result<AtReply> exchange(std::string_view text, const AtOptions& options, Accept accept);
-  Result<> attempt(std::string_view text, const AtOptions& options, AtParser* parser);
-  Result<> get_in_step(const CancelToken* cancel);
+  Result<> attempt(std::string_view text, const AtOptions& options, bool end_transfer,
+                   AtParser* parser);
+  Result<> get_in_step(bool end_transfer, const CancelToken* cancel);
   Result<std::size_t> read_until(std::span<std::uint8_t> buffer, std::int64_t deadline_ns,
                                  const CancelToken* cancel);
 

@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
+#include "firmware/device/sha256.h"
 
 namespace assay::firmware {
 namespace {
@@ -70,13 +72,14 @@ Result<json> SmpClient::attempt(std::span<const std::uint8_t> packet) {
     if (options_.cancel != nullptr && options_.cancel->cancelled()) {
       return fail(ErrorKind::cancelled, "cancelled while waiting for the board", transport_.name());
     }
+    if (monotonic_ns() >= deadline) {
+      return fail(ErrorKind::timeout, "no answer in time", transport_.name());
+    }
     std::uint8_t buffer[512];
     const auto count =
         transport_.read(buffer, std::min(deadline, monotonic_ns() + cancel_interval_ns));
     if (!count) {
-      if (count.error().kind != ErrorKind::timeout || monotonic_ns() >= deadline) {
-        return std::unexpected(count.error());
-      }
+      if (count.error().kind != ErrorKind::timeout) return std::unexpected(count.error());
       continue;
     }
     for (std::size_t i = 0; i < *count; ++i) {
@@ -162,11 +165,16 @@ Result<std::vector<SmpImage>> SmpClient::images() {
 }
 
 Result<> SmpClient::upload(std::span<const std::uint8_t> image,
-                           std::span<const std::uint8_t> sha256,
                            const std::function<void(std::uint64_t)>& on_progress) {
   const auto room = packet_bytes();
   if (!room) return std::unexpected(room.error());
   const std::size_t piece = *room - header_bytes - upload_overhead;
+  // Of the whole file, by which the board knows it again: the hash in an image's header is that of
+  // its payload, which another version may share.
+  std::array<std::uint8_t, device::Sha256::digest_bytes> sha256;
+  device::Sha256 hash;
+  hash.update(image.data(), image.size());
+  hash.finish(sha256.data());
   std::size_t at = 0;
   // The board may send us back, but not for ever.
   std::size_t requests_left = image.size() / piece * 4 + 16;

@@ -45,8 +45,8 @@ class SmpClient {
 
   Result<std::string> echo(const std::string& text);
   Result<std::vector<SmpImage>> images();
-  // `sha256` names the upload: the same one is gone on with.
-  Result<> upload(std::span<const std::uint8_t> image, std::span<const std::uint8_t> sha256,
+  // An upload of the same bytes that broke off is gone on with.
+  Result<> upload(std::span<const std::uint8_t> image,
                   const std::function<void(std::uint64_t sent)>& on_progress = {});
   // The image with that hash is tried at the next boot.
   Result<> test(std::span<const std::uint8_t> hash);

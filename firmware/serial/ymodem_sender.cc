@@ -1,7 +1,6 @@
 #include "firmware/serial/ymodem_sender.h"
 
 #include <fmt/core.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -60,16 +59,10 @@ class Sender {
       if (auto sent = block(0, bytes_of(header), short_block, 0, true); !sent) return sent;
       // It asks again for the data; its ACK may have been lost in it.
       if (auto invited = wait_for_invitation(options_.answer_timeout_ns); !invited) return invited;
-      if (auto quiet = wait_quiet(turnaround_ns); !quiet) return quiet;
+      if (auto quiet = drain(monotonic_ns() + turnaround_ns); !quiet) return quiet;
     }
     if (auto sent = data(content); !sent) return sent;
-    if (auto ended = end(); !ended) return ended;
-    if (options_.protocol != XyModem::ymodem) return {};
-    // The file is taken: its end was acknowledged. Some receivers do not ask for the end of the
-    // batch, and lrzsz's may throw its own last ACK away when it leaves.
-    if (!wait_for_invitation(3 * ns_per_s)) return {};
-    (void)block(0, {}, short_block, 0, true, {.tries = 2, .timeout_ns = ns_per_s});
-    return {};
+    return end();
   }
 
   void tell_cancelled() {
@@ -111,31 +104,39 @@ class Sender {
     }
   }
 
-  // Nothing for so long. What comes meanwhile is dropped.
-  Result<> wait_quiet(std::int64_t quiet_ns) {
-    for (;;) {
-      const auto byte = read_byte(monotonic_ns() + quiet_ns);
-      if (byte) continue;
-      if (byte.error().kind == ErrorKind::timeout) return {};
-      return std::unexpected(byte.error());
+  // Drops what comes until then.
+  Result<> drain(std::int64_t deadline_ns) {
+    for (int cancels = 0;;) {
+      const auto byte = read_byte(deadline_ns);
+      if (!byte && byte.error().kind == ErrorKind::timeout) return {};
+      if (!byte) return std::unexpected(byte.error());
+      cancels = *byte == can ? cancels + 1 : 0;
+      if (cancels >= 2) return given_up();
+      if (monotonic_ns() >= deadline_ns && at_ == have_) return {};
     }
   }
 
   Result<> wait_for_invitation(std::int64_t timeout_ns) {
+    const auto asked = wait_for('C', 'C', timeout_ns);
+    if (asked || asked.error().kind != ErrorKind::timeout)
+      return asked ? Result<>() : std::unexpected(asked.error());
+    return error(ErrorKind::timeout, "the receiver did not ask for the file");
+  }
+
+  // One of two bytes with nothing right behind it: else it is a letter of something else.
+  Result<std::uint8_t> wait_for(std::uint8_t one, std::uint8_t other, std::int64_t timeout_ns) {
     const std::int64_t deadline = monotonic_ns() + timeout_ns;
     int cancels = 0;
-    bool asked = false;
+    std::uint8_t came = 0;
     for (;;) {
-      const auto byte = read_byte(asked ? monotonic_ns() + invitation_quiet_ns : deadline);
-      if (byte) {
-        cancels = *byte == can ? cancels + 1 : 0;
-        if (cancels >= 2) return given_up();
-        asked = *byte == 'C';
-        continue;
-      }
-      if (byte.error().kind != ErrorKind::timeout) return std::unexpected(byte.error());
-      if (asked) return {};
-      return error(ErrorKind::timeout, "the receiver did not ask for the file");
+      const auto byte = read_byte(came != 0 ? monotonic_ns() + invitation_quiet_ns : deadline);
+      if (!byte && byte.error().kind == ErrorKind::timeout && came != 0) return came;
+      if (!byte) return std::unexpected(byte.error());
+      cancels = *byte == can ? cancels + 1 : 0;
+      if (cancels >= 2) return given_up();
+      came = *byte == one || *byte == other ? *byte : 0;
+      // It never falls silent.
+      if (monotonic_ns() >= deadline) return error(ErrorKind::timeout, "nothing but noise");
     }
   }
 
@@ -145,9 +146,12 @@ class Sender {
 
   enum class Answer { taken, repeat };
 
-  // 'C' means "again" for a block of data: that is how U-Boot says NAK. `timed_out` is an answer
-  // too: the block may not have come.
-  Result<Answer> wait_for_answer(std::int64_t timeout_ns, bool c_repeats) {
+  struct Expected {
+    bool c_repeats = false;  // 'C' means "again": that is how U-Boot says NAK for a block of data
+    std::int64_t after_ns = 0;  // an ACK before that answers something else
+  };
+  // Silence means "again" too: the block may not have come.
+  Result<Answer> wait_for_answer(std::int64_t timeout_ns, const Expected& expected) {
     std::int64_t deadline = monotonic_ns() + timeout_ns;
     int cancels = 0;
     for (;;) {
@@ -158,8 +162,10 @@ class Sender {
       }
       cancels = *byte == can ? cancels + 1 : 0;
       if (cancels >= 2) return given_up();
-      if (*byte == ack) return Answer::taken;
-      if (*byte == nak || (*byte == 'C' && c_repeats)) return Answer::repeat;
+      if (*byte == ack && monotonic_ns() >= expected.after_ns) return Answer::taken;
+      if (*byte == nak || (*byte == 'C' && expected.c_repeats)) return Answer::repeat;
+      if (*byte == ack) continue;
+      if (monotonic_ns() >= deadline) return Answer::repeat;
       // The answer was damaged, or a board that has booted meanwhile sends the block back.
       deadline = std::min(deadline, monotonic_ns() + garbled_quiet_ns);
     }
@@ -186,18 +192,20 @@ class Sender {
     for (int attempt = 0; attempt < patience.tries; ++attempt) {
       const std::int64_t begin_ns = monotonic_ns();
       if (auto written = write(bytes); !written) return written;
-      const auto answer = wait_for_answer(patience.timeout_ns, !is_header);
+      // One that was doubled on the way: the block cannot have gone over the wire yet.
+      const bool known = size == long_block && has_wire();
+      const auto answer = wait_for_answer(
+          patience.timeout_ns,
+          {.c_repeats = !is_header, .after_ns = known ? begin_ns + fastest_block_ns_ / 2 : 0});
       if (!answer) return std::unexpected(answer.error());
       if (*answer == Answer::taken) {
         if (size == long_block) {
           ++long_blocks_;
           fastest_block_ns_ = std::min(fastest_block_ns_, monotonic_ns() - begin_ns);
         }
-        if (!has_wire()) {
-          const timespec pause{0, behind_ack_ns};
-          clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
-        }
-        return {};
+        // Behind a header's comes the 'C' that is waited for.
+        if (is_header || has_wire()) return {};
+        return drain(monotonic_ns() + behind_ack_ns);
       }
     }
     return error(ErrorKind::protocol,
@@ -222,12 +230,21 @@ class Sender {
     return {};
   }
 
+  // The file is taken when its end was acknowledged. An ACK that was doubled on the way may stand
+  // for the end's: a NAK behind it tells. Some receivers do not ask for the end of the batch, and
+  // lrzsz's may throw its own last ACK away when it leaves.
   Result<> end() {
+    const bool batch = options_.protocol == XyModem::ymodem;
     for (int attempt = 0; attempt < options_.tries; ++attempt) {
+      if (auto dropped = drain(monotonic_ns() + behind_ack_ns); !dropped) return dropped;
       if (auto written = write(std::array{eot}); !written) return written;
-      const auto answer = wait_for_answer(end_timeout_ns, false);
+      const auto answer = wait_for_answer(end_timeout_ns, {});
       if (!answer) return std::unexpected(answer.error());
-      if (*answer == Answer::taken) return {};
+      if (*answer != Answer::taken) continue;
+      const auto next = wait_for(batch ? 'C' : nak, nak, batch ? 3 * ns_per_s : ns_per_s);
+      if (next && *next == nak) continue;
+      if (next) (void)block(0, {}, short_block, 0, true, {.tries = 2, .timeout_ns = ns_per_s});
+      return {};
     }
     return error(ErrorKind::timeout, "the receiver did not take the end of the file");
   }

@@ -19,21 +19,26 @@ std::optional<T> number_in(std::string_view text) {
 
 // What stands behind `key`, in each line of the reply that begins with it. A boot message may have
 // come in between.
-Result<std::vector<std::string>> ask(AtClient& client, const std::string& command,
-                                     std::string_view key, const AtOptions& options) {
-  auto reply = client.command(command, options);
-  if (!reply) return std::unexpected(reply.error());
+Result<std::vector<std::string>> values_in(const AtClient& client, const std::string& command,
+                                           std::string_view key, const AtReply& reply) {
   std::vector<std::string> values;
-  for (const std::string& line : reply->lines) {
+  for (const std::string& line : reply.lines) {
     if (line.starts_with(key)) values.push_back(line.substr(key.size()));
   }
-  if (!reply->ok || values.empty()) {
+  if (!reply.ok || values.empty()) {
     return fail(ErrorKind::protocol,
-                reply->ok ? command + " was answered without " + std::string(key)
-                          : "this firmware does not know " + command,
+                reply.ok ? command + " was answered without " + std::string(key)
+                         : "this firmware does not know " + command,
                 client.port());
   }
   return values;
+}
+
+Result<std::vector<std::string>> ask(AtClient& client, const std::string& command,
+                                     std::string_view key, const AtOptions& options) {
+  const auto reply = client.command(command, options);
+  if (!reply) return std::unexpected(reply.error());
+  return values_in(client, command, key, *reply);
 }
 
 std::vector<std::string_view> split(std::string_view text) {
@@ -88,8 +93,11 @@ Result<BootState> query_boot_state(AtClient& client, const AtOptions& options) {
   return BootState{slot, parts[1] == "TRIAL", parts[2] == "REVERTED"};
 }
 
-Result<std::int32_t> query_temperature(AtClient& client, const AtOptions& options) {
-  const auto values = ask(client, "AT+TEMP?", "TEMP:", options);
+Result<std::optional<std::int32_t>> query_temperature(AtClient& client, const AtOptions& options) {
+  const auto reply = client.command("AT+TEMP?", options);
+  if (reply && !reply->ok) return std::nullopt;
+  const auto values = reply ? values_in(client, "AT+TEMP?", "TEMP:", *reply)
+                            : Result<std::vector<std::string>>(std::unexpected(reply.error()));
   if (!values) return std::unexpected(values.error());
   const auto temperature = number_in<std::int32_t>(values->back());
   if (!temperature) return not_understood(client, "AT+TEMP?", values->back());

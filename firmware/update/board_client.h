@@ -32,8 +32,9 @@ Result<std::string> query_serial(AtClient& client, const AtOptions& options = {}
 Result<std::vector<SlotState>> query_slots(AtClient& client, const AtOptions& options = {});
 // AT+STATUS?
 Result<BootState> query_boot_state(AtClient& client, const AtOptions& options = {});
-// AT+TEMP?, in milli-degrees Celsius
-Result<std::int32_t> query_temperature(AtClient& client, const AtOptions& options = {});
+// AT+TEMP?, in milli-degrees Celsius; none when the firmware does not know the question.
+Result<std::optional<std::int32_t>> query_temperature(AtClient& client,
+                                                      const AtOptions& options = {});
 
 // A command whose only answer is OK.
 Result<> order(AtClient& client, const std::string& command, const AtOptions& options = {});

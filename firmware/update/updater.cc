@@ -1,7 +1,6 @@
 #include "firmware/update/updater.h"
 
 #include <fmt/core.h>
-#include <poll.h>
 
 #include <algorithm>
 
@@ -18,7 +17,6 @@ namespace {
 constexpr std::int64_t answer_timeout_ns = 3 * ns_per_s;
 constexpr int block_tries = 3;
 constexpr std::int64_t start_timeout_ns = 10 * ns_per_s;
-constexpr int reopen_interval_ms = 100;
 
 // What the board itself says of an image that it does not take (AT+UPDATE? in
 // device/npu_firmware.h); it would say the same again.
@@ -38,12 +36,12 @@ constexpr Refusal refusals[] = {
 class Updater {
  public:
   Updater(const OpenPort& open, const FirmwareImage& image, const UpdateOptions& options)
-      : open_(open), image_(image), options_(options) {
-    at_.cancel = options.cancel;
-  }
+      : link_(open, {options.query, options.bauds, options.boot_timeout_ns, options.cancel}),
+        image_(image),
+        options_(options) {}
 
   Result<UpdateOutcome> run() {
-    if (auto opened = open_port(); !opened) return std::unexpected(opened.error());
+    if (auto opened = link_.open(); !opened) return std::unexpected(opened.error());
     for (int attempt = 1;; ++attempt) {
       const auto done = attempt_update();
       if (done) return outcome_;
@@ -52,7 +50,7 @@ class Updater {
       }
       ++outcome_.interruptions;
       note(fmt::format("the update broke off ({}); trying again", done.error().what));
-      if (auto back = come_back(); !back) return std::unexpected(back.error());
+      if (auto back = link_.come_back(); !back) return std::unexpected(back.error());
     }
   }
 
@@ -78,50 +76,30 @@ class Updater {
     return check_new_image();
   }
 
-  Result<> open_port() {
-    auto opened = open_();
-    if (!opened) return std::unexpected(opened.error());
-    transport_ = std::move(*opened);
-    return {};
-  }
-
-  // Finds the rate, and asks what runs.
   Result<UpdateNeed> look_at_board() {
-    const auto version = find_board(at_);
+    const auto version = link_.find();
     if (!version) return std::unexpected(version.error());
     if (outcome_.from.empty()) outcome_.from = version->text;
-    AtClient client(*transport_);
+    AtClient client(link_.transport());
     BoardState state{version->version, std::nullopt};
-    const auto boot = query_boot_state(client, at_);
+    const auto boot = query_boot_state(client, link_.at());
     if (!boot) return std::unexpected(boot.error());
     on_trial_ = boot->on_trial;
     if (options_.board.temperature_limit_mc) {
       // A firmware that does not know the question is no reason to leave it as it is.
-      if (const auto t = query_temperature(client, at_)) {
-        state.temperature_mc = *t;
-      } else if (t.error().kind != ErrorKind::protocol) {
-        return std::unexpected(t.error());
+      const auto temperature = query_temperature(client, link_.at());
+      if (!temperature) return std::unexpected(temperature.error());
+      if (!*temperature) {
+        note("the board does not tell its temperature, which is not held against the limit");
       }
+      state.temperature_mc = *temperature;
     }
     return check_board(image_, state, options_.board);
   }
 
-  // Each rate once, then each again: a board at the last one of the list is found soon.
-  Result<FirmwareVersion> find_board(const AtOptions& options) {
-    AtOptions once = options;
-    once.tries = 1;
-    for (int round = 1;; ++round) {
-      auto version = query_version_at_bauds(*transport_, options_.bauds, options_.query, once);
-      if (version) baud_ = version->baud;
-      const bool silent = !version && (version.error().kind == ErrorKind::timeout ||
-                                       version.error().kind == ErrorKind::protocol);
-      if (!silent || round >= options.tries) return version;
-    }
-  }
-
   Result<> transfer() {
-    outcome_.baud = baud_;
-    if (options_.transfer_baud != 0 && options_.transfer_baud != baud_) {
+    outcome_.baud = link_.baud();
+    if (options_.transfer_baud != 0 && options_.transfer_baud != link_.baud()) {
       if (auto raised = change_rate(options_.transfer_baud); !raised) return raised;
     }
     outcome_.bytes = image_.bytes.size();
@@ -129,15 +107,29 @@ class Updater {
     const std::int64_t begin = monotonic_ns();
     auto sent = options_.protocol == UpdateProtocol::smp ? send_by_smp() : send_by_modem();
     outcome_.transfer_ns = monotonic_ns() - begin;
+    // A reset brings the rate back; a board that is not reset would be lost to whoever asks at the
+    // old rate.
+    if (!sent && outcome_.baud != link_.baud() && sent.error().kind != ErrorKind::vanished) {
+      lower_rate();
+    }
     return sent;
+  }
+
+  // As far as it goes: what counts is why the transfer failed.
+  void lower_rate() {
+    AtClient client(link_.transport());
+    // Not the token: also behind a cancel.
+    (void)client.command(fmt::format("AT+IPR={}", link_.baud()),
+                         {.timeout_ns = 300 * ns_per_ms, .tries = 2, .end_transfer = true});
+    (void)link_.transport().set_baud(link_.baud());
   }
 
   Result<> send_by_smp() {
     SmpClient client(
-        *transport_,
+        link_.transport(),
         {.timeout_ns = answer_timeout_ns, .tries = block_tries, .cancel = options_.cancel});
     if (auto sent = client.upload(
-            image_.bytes, image_.header.sha256,
+            image_.bytes,
             [&](std::uint64_t done) { report(UpdatePhase::transfer, done, image_.bytes.size()); });
         !sent) {
       return sent;
@@ -146,8 +138,8 @@ class Updater {
   }
 
   Result<> send_by_modem() {
-    AtClient client(*transport_);
-    if (auto begun = order(client, "AT+UPDATE", at_); !begun) return begun;
+    AtClient client(link_.transport());
+    if (auto begun = order(client, "AT+UPDATE", link_.at()); !begun) return begun;
     std::uint64_t acknowledged = 0;
     ModemOptions modem;
     modem.protocol = protocol_;
@@ -159,19 +151,19 @@ class Updater {
       acknowledged = done;
       report(UpdatePhase::transfer, done, image_.bytes.size());
     };
-    const auto sent = send_file(*transport_, "firmware.bin", image_.bytes, modem);
+    const auto sent = send_file(link_.transport(), "firmware.bin", image_.bytes, modem);
     if (!sent && sent.error().kind == ErrorKind::vanished) return sent;
     if (!sent && sent.error().kind == ErrorKind::cancelled) return sent;
     // What the board made of it counts; the sender does not see why it was refused.
-    AtClient after(*transport_);
-    const auto verdict = after.command("AT+UPDATE?", at_);
+    AtClient after(link_.transport());
+    const auto verdict = after.command("AT+UPDATE?", link_.at());
     if (!verdict) return sent ? std::unexpected(verdict.error()) : sent;
     const std::string word = verdict_in(*verdict);
     for (const Refusal& refusal : refusals) {
       if (word != refusal.word) continue;
       refused_ = true;
       return fail(refusal.kind, std::string("the board refused the image: ") + refusal.reason,
-                  transport_->name());
+                  link_.port());
     }
     // A receiver that cannot take the header of a batch: the older protocol has none. "NONE" is no
     // such receiver, but a board that has booted meanwhile.
@@ -180,8 +172,7 @@ class Updater {
     }
     if (!sent) return sent;
     if (word == "OK") return {};
-    return fail(ErrorKind::timeout, "the board did not take the image: " + word,
-                transport_->name());
+    return fail(ErrorKind::timeout, "the board did not take the image: " + word, link_.port());
   }
 
   static std::string verdict_in(const AtReply& reply) {
@@ -195,70 +186,40 @@ class Updater {
   // V.250's +IPR: the OK comes at the old rate. A board that does not know the command, or cannot
   // be heard at the new rate, is spoken to at the old one.
   Result<> change_rate(int baud) {
-    AtClient client(*transport_);
-    const auto reply = client.command(fmt::format("AT+IPR={}", baud), at_);
+    AtClient client(link_.transport());
+    const auto reply = client.command(fmt::format("AT+IPR={}", baud), link_.at());
     if (!reply) return std::unexpected(reply.error());
     if (!reply->ok) {
-      note(fmt::format("the board does not go to {} baud; staying at {}", baud, baud_));
+      note(fmt::format("the board does not go to {} baud; staying at {}", baud, link_.baud()));
       return {};
     }
-    if (auto set = transport_->set_baud(baud); !set) return set;
-    AtClient fast(*transport_);
-    if (const auto heard = fast.command("AT", at_); heard && heard->ok) {
+    if (auto set = link_.transport().set_baud(baud); !set) return set;
+    AtClient fast(link_.transport());
+    if (const auto heard = fast.command("AT", link_.at()); heard && heard->ok) {
       outcome_.baud = baud;
       return {};
     }
     note(fmt::format("the board cannot be heard at {} baud", baud));
     options_.transfer_baud = 0;
-    const auto found = find_board(at_);
+    const auto found = link_.find();
     return found ? Result<>() : std::unexpected(found.error());
   }
 
-  // Returns when the board is up again.
   Result<> reset() {
     report(UpdatePhase::reset, 0, 0);
-    AtClient client(*transport_);
-    if (auto ordered = order(client, "AT+RESET", at_); !ordered) return ordered;
-    return come_back();
-  }
-
-  // The port may go away with the board's power, and the rate is that of a fresh boot.
-  Result<> come_back() {
-    const std::int64_t deadline = monotonic_ns() + options_.boot_timeout_ns;
-    std::optional<Error> last;
-    while (monotonic_ns() < deadline || !last) {
-      if (options_.cancel != nullptr && options_.cancel->cancelled()) {
-        return fail(ErrorKind::cancelled, "cancelled while the board came up", "",
-                    "power-cycle it: it runs its old firmware");
-      }
-      if (!transport_) {
-        if (auto opened = open_port(); !opened) {
-          last = opened.error();
-          // Nothing tells that a port is there again.
-          (void)poll(nullptr, 0, reopen_interval_ms);
-          continue;
-        }
-      }
-      AtOptions once = at_;
-      once.tries = 1;
-      const auto version = find_board(once);
-      if (version) return {};
-      last = version.error();
-      if (last->kind == ErrorKind::cancelled) return std::unexpected(*last);
-      if (last->kind == ErrorKind::vanished) transport_.reset();
-    }
-    return std::unexpected(*last);
+    const auto version = link_.reset();
+    return version ? Result<>() : std::unexpected(version.error());
   }
 
   Result<> check_new_image() {
-    AtClient client(*transport_);
-    const auto version = client.query_version(options_.query, at_);
+    AtClient client(link_.transport());
+    const auto version = client.query_version(options_.query, link_.at());
     if (!version) return std::unexpected(version.error());
     if (version->version != image_.version) {
       return fail(ErrorKind::timeout,
                   fmt::format("the board was reset and runs {}, not {}", version->text,
                               image_.version.text()),
-                  transport_->name());
+                  link_.port());
     }
     outcome_.to = version->text;
     return confirm();
@@ -267,12 +228,12 @@ class Updater {
   // It answers, and with the new version: that is what the trial was for.
   Result<> confirm() {
     report(UpdatePhase::confirm, 0, 0);
-    AtClient client(*transport_);
-    if (auto confirmed = order(client, "AT+CONFIRM", at_); !confirmed) return confirmed;
-    const auto state = query_boot_state(client, at_);
+    AtClient client(link_.transport());
+    if (auto confirmed = order(client, "AT+CONFIRM", link_.at()); !confirmed) return confirmed;
+    const auto state = query_boot_state(client, link_.at());
     if (!state) return std::unexpected(state.error());
     if (!state->on_trial) return {};
-    return fail(ErrorKind::protocol, "the board did not keep the new image", transport_->name());
+    return fail(ErrorKind::protocol, "the board did not keep the new image", link_.port());
   }
 
   bool may_try_again(const Error& error) const {
@@ -289,14 +250,11 @@ class Updater {
     if (options_.on_note) options_.on_note(text);
   }
 
-  const OpenPort& open_;
+  BoardLink link_;
   const FirmwareImage& image_;
   UpdateOptions options_;
-  AtOptions at_;
-  std::unique_ptr<Transport> transport_;
   UpdateOutcome outcome_;
   XyModem protocol_ = XyModem::ymodem;
-  int baud_ = 0;
   bool on_trial_ = false;
   bool refused_ = false;
 };

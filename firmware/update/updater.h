@@ -12,14 +12,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "firmware/serial/transport.h"
+#include "firmware/update/board_link.h"
 #include "firmware/update/guards.h"
 
 namespace assay::firmware {
@@ -57,8 +56,6 @@ struct UpdateOutcome {
   std::uint64_t bytes = 0;
   std::int64_t transfer_ns = 0;  // of the transfer that succeeded
 };
-
-using OpenPort = std::function<Result<std::unique_ptr<Transport>>()>;
 
 // `open` is called again when the port has vanished. Errors: those of the guards, of the port and
 // of the AT client; protocol when the board refused the image or went back to the old one.

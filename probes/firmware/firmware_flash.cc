@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "base/clock.h"
 #include "firmware/serial/transport.h"
 #include "firmware/update/updater.h"
 #include "probes/firmware/image_source.h"
@@ -47,7 +48,7 @@ firmware::UpdateOptions make_options(StepContext& context) {
   const BoardProfile& board = context.bench.board;
   firmware::UpdateOptions options;
   options.query = board.uart->query;
-  options.bauds = board.uart->baud;
+  options.bauds = board.uart->rates();
   options.transfer_baud = board.uart->transfer_baud;
   options.image = image_policy(context.bench);
   options.protocol = protocol_of(context.parameters);
@@ -98,11 +99,17 @@ Result<> run_firmware_flash(StepContext& context) {
   if (!port) return std::unexpected(port.error());
 
   bool sending = false;
+  std::int64_t sending_since_ns = 0;
   auto options = make_options(context);
   options.on_progress = [&](UpdatePhase phase, std::uint64_t done, std::uint64_t total) {
-    sending = sending || phase == UpdatePhase::transfer;
-    recorder.progress(done, total,
-                      fmt::format("{} {}", firmware::to_text(phase), image->header.version));
+    std::string text = fmt::format("{} {}", firmware::to_text(phase), image->header.version);
+    if (phase == UpdatePhase::transfer) {
+      sending = true;
+      if (done == 0) sending_since_ns = monotonic_ns();
+      const auto ns = static_cast<double>(monotonic_ns() - sending_since_ns);
+      if (done > 0) text += fmt::format("  {:.1f} kB/s", static_cast<double>(done) * 1e6 / ns);
+    }
+    recorder.progress(done, total, text);
   };
   const int baud = context.bench.board.uart->baud.front();
   const auto outcome = firmware::update_board([&] { return firmware::open_transport(*port, baud); },

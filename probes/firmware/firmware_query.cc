@@ -48,7 +48,7 @@ Result<> run_firmware_query(StepContext& context) {
   recorder.progress(0, 0, "asking " + *port);
   firmware::AtOptions options;
   options.cancel = &context.cancel;
-  const auto version = firmware::query_version_at_bauds(**transport, bench.board.uart->baud,
+  const auto version = firmware::query_version_at_bauds(**transport, bench.board.uart->rates(),
                                                         bench.board.uart->query, options);
   if (!version) {
     if (report_no_answer(recorder, version.error(), *port)) return {};

@@ -2,6 +2,7 @@
 // code knows a board's name. A part that the board does not have is absent.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,15 @@ struct UartProfile {
   std::vector<int> baud;             // tried in this order
   std::string query;                 // "AT+NPUCFG?"
   int transfer_baud = 0;             // for an update, when the board can; 0: as it is
+
+  // Where the board may answer: also at the rate of an update that was cut off.
+  std::vector<int> rates() const {
+    std::vector<int> all = baud;
+    if (transfer_baud != 0 && std::find(all.begin(), all.end(), transfer_baud) == all.end()) {
+      all.push_back(transfer_baud);
+    }
+    return all;
+  }
 };
 
 struct FirmwareProfile {

@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "base/clock.h"
-#include "station/run/signals.h"
 
 namespace assay::station {
 namespace {
@@ -108,14 +107,12 @@ class Console {
 
 }  // namespace
 
-Result<int> run_console(firmware::Transport& transport) {
-  const auto signals = take_signals(SignalsFor::lines);
-  if (!signals) return std::unexpected(signals.error());
+Result<int> run_console(firmware::Transport& transport, int signal_fd) {
   const RawTerminal terminal;
   if (terminal.on()) {
     fmt::print(stderr, "{}: Ctrl-] leaves\r\n", transport.name());
   }
-  return Console(transport, terminal.on(), signals->get()).run();
+  return Console(transport, terminal.on(), signal_fd).run();
 }
 
 }  // namespace assay::station

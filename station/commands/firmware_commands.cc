@@ -11,11 +11,13 @@
 #include "firmware/serial/port_list.h"
 #include "firmware/serial/transport.h"
 #include "firmware/update/board_client.h"
+#include "firmware/update/board_link.h"
 #include "probes/firmware/uart_port.h"
 #include "station/commands/commands.h"
 #include "station/commands/console.h"
 #include "station/config/board_guess.h"
 #include "station/run/session.h"
+#include "station/run/signals.h"
 
 namespace assay::station {
 namespace {
@@ -27,13 +29,16 @@ struct FirmwareOptions {
   bool json = false;
 };
 
-// The board's port, open at the rate at which it answers.
-struct Line {
+struct Port {
   std::unique_ptr<Session> session;
-  std::unique_ptr<firmware::Transport> transport;
+  std::string path;
+  const probes::UartProfile& uart() const { return *session->board().uart; }
+  Result<std::unique_ptr<firmware::Transport>> open() const {
+    return firmware::open_transport(path, uart().baud.front());
+  }
 };
 
-Result<Line> open_line(const FirmwareOptions& options) {
+Result<Port> choose_port(const FirmwareOptions& options) {
   const auto library = Library::open();
   if (!library) return std::unexpected(library.error());
   auto session = Session::open(*library, options.session);
@@ -43,16 +48,9 @@ Result<Line> open_line(const FirmwareOptions& options) {
     return fail(ErrorKind::usage, "the board's profile names no UART", (*session)->board().id,
                 "name another one with --board");
   }
-  const auto port = probes::choose_port((*session)->bench());
-  if (!port) return std::unexpected(port.error());
-  auto transport = firmware::open_transport(*port, uart->baud.front());
-  if (!transport) return std::unexpected(transport.error());
-  return Line{std::move(*session), std::move(*transport)};
-}
-
-Result<firmware::FirmwareVersion> find_board(const Line& line) {
-  const auto& uart = *line.session->board().uart;
-  return firmware::query_version_at_bauds(*line.transport, uart.baud, uart.query);
+  auto path = probes::choose_port((*session)->bench());
+  if (!path) return std::unexpected(path.error());
+  return Port{std::move(*session), std::move(*path)};
 }
 
 Result<int> list(const FirmwareOptions& options) {
@@ -84,10 +82,14 @@ Result<int> list(const FirmwareOptions& options) {
 }
 
 Result<int> slots(const FirmwareOptions& options) {
-  const auto line = open_line(options);
-  if (!line) return std::unexpected(line.error());
-  if (const auto found = find_board(*line); !found) return std::unexpected(found.error());
-  firmware::AtClient client(*line->transport);
+  const auto port = choose_port(options);
+  if (!port) return std::unexpected(port.error());
+  const auto transport = port->open();
+  if (!transport) return std::unexpected(transport.error());
+  const auto found =
+      firmware::query_version_at_bauds(**transport, port->uart().rates(), port->uart().query);
+  if (!found) return std::unexpected(found.error());
+  firmware::AtClient client(**transport);
   const auto slots = firmware::query_slots(client);
   if (!slots) return std::unexpected(slots.error());
   const auto state = firmware::query_boot_state(client);
@@ -113,14 +115,13 @@ Result<int> slots(const FirmwareOptions& options) {
 }
 
 Result<int> reset(const FirmwareOptions& options) {
-  const auto line = open_line(options);
-  if (!line) return std::unexpected(line.error());
-  if (const auto found = find_board(*line); !found) return std::unexpected(found.error());
-  firmware::AtClient client(*line->transport);
-  if (auto ordered = firmware::order(client, "AT+RESET"); !ordered) {
-    return std::unexpected(ordered.error());
-  }
-  const auto version = find_board(*line);
+  const auto port = choose_port(options);
+  if (!port) return std::unexpected(port.error());
+  firmware::BoardLink link([&] { return port->open(); },
+                           {.query = port->uart().query, .bauds = port->uart().rates()});
+  if (auto opened = link.open(); !opened) return std::unexpected(opened.error());
+  if (const auto found = link.find(); !found) return std::unexpected(found.error());
+  const auto version = link.reset();
   if (!version) return std::unexpected(version.error());
   if (options.json) {
     fmt::print("{}\n", Json{{"version", to_valid_utf8(version->text)}}.dump());
@@ -131,9 +132,14 @@ Result<int> reset(const FirmwareOptions& options) {
 }
 
 Result<int> console(const FirmwareOptions& options) {
-  const auto line = open_line(options);
-  if (!line) return std::unexpected(line.error());
-  return run_console(*line->transport);
+  // Before a library starts a thread, which would die of them.
+  const auto signals = take_signals(SignalsFor::lines);
+  if (!signals) return std::unexpected(signals.error());
+  const auto port = choose_port(options);
+  if (!port) return std::unexpected(port.error());
+  const auto transport = port->open();
+  if (!transport) return std::unexpected(transport.error());
+  return run_console(**transport, signals->get());
 }
 
 CLI::App* add(CLI::App& fw, Invocation& invocation, const char* name, const char* help,

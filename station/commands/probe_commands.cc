@@ -251,7 +251,12 @@ Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
   } else {
     fmt::print("{}  {}\n", to_word(verdict), verdict_reason(done->summary, false));
   }
-  return exit_code(verdict);
+  // What only the board could tell to be wrong use: an older image.
+  const auto& errors = done->summary.steps.front().errors;
+  const bool wrong_use = std::any_of(errors.begin(), errors.end(), [](const auto& error) {
+    return error.symptom == symptom_of(ErrorKind::usage);
+  });
+  return verdict == reports::Verdict::incomplete && wrong_use ? 2 : exit_code(verdict);
 }
 
 void add(CLI::App& app, Invocation& invocation, const ProbeCommand& probe_command) {

@@ -40,6 +40,8 @@ struct Outcome {
   }
 };
 
+}  // namespace
+
 const char* symptom_of(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::usage:
@@ -63,6 +65,8 @@ const char* symptom_of(ErrorKind kind) {
   }
   return "error";
 }
+
+namespace {
 
 void run_step(const RunRequest& request, const PlanStep& step, StepRecorder& recorder,
               const CancelToken& interrupt, std::set<std::string>& unobserved) {

@@ -32,6 +32,9 @@ Result<> preflight(const Plan& plan, const probes::Bench& bench);
 // The same for one step; the error's `where` is the parameter.
 Result<> preflight(const PlanStep& step, const probes::Bench& bench);
 
+// How a journal names the error that ended a step: "wrong-use".
+const char* symptom_of(ErrorKind kind);
+
 // Writes the whole run from its start to its end. Errors: the journal could not be written; the
 // run is cut off there. `interrupt` cancelled: the run ends as interrupted.
 Result<> run_plan(const RunRequest& request, reports::Recorder& recorder,

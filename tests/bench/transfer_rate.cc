@@ -108,7 +108,7 @@ Result<double> transfer(Way way, const std::string& port, const firmware::Firmwa
   };
   if (way == Way::smp) {
     firmware::SmpClient smp(**transport);
-    const auto sent = smp.upload(image.bytes, image.header.sha256, progress);
+    const auto sent = smp.upload(image.bytes, progress);
     if (!sent) return std::unexpected(sent.error());
     return share();
   }

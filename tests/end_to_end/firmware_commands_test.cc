@@ -1,12 +1,15 @@
 // assay fw, as a person uses it: on a virtual board, with images of their own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "tests/end_to_end/run_files.h"
 #include "tests/support/program.h"
+#include "tests/tui/pty_run.h"
 
 namespace assay::test {
 namespace {
@@ -84,7 +87,7 @@ TEST_F(FirmwareCommands, whatIsNoImageForThisBoardIsRefusedInOneLineBeforeTheBoa
 TEST_F(FirmwareCommands, anOlderImageNeedsTheFlag) {
   const std::string older = image("2.2.0");
   const Finished refused = assay({"fw", "flash", older, "--virtual"});
-  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.out, HasSubstr("--allow-downgrade"));
   const Finished taken = assay({"fw", "flash", older, "--virtual", "--allow-downgrade", "--json"});
   // Below the profile's minimum: done, and not good enough.
@@ -160,6 +163,28 @@ TEST_F(FirmwareCommands, listSaysWhatThereIs) {
   const Finished list = assay({"fw", "list", "--json"});
   EXPECT_EQ(list.exit_code, 0) << list.err;
   EXPECT_TRUE(nlohmann::json::parse(list.out).is_array());
+}
+
+// Its terminal is raw: who is left with it sees no letter that he types.
+TEST_F(FirmwareCommands, theConsoleLeavesTheTerminalAsItWasWhateverEndsIt) {
+  for (const int signal : {SIGTERM, SIGHUP, 0}) {
+    tui::PtyRun run(24, 80, [] {
+      const std::string program = assay_argv({})[0];
+      execl(program.c_str(), program.c_str(), "fw", "console", "--virtual", nullptr);
+      return 127;
+    });
+    ASSERT_TRUE(run.wait_for("Ctrl-] leaves")) << run.output();
+    EXPECT_FALSE(run.modes_as_before());
+    if (signal == 0) {
+      run.type("\x1d");
+    } else {
+      run.send(signal);
+    }
+    const int status = run.wait_for_end();
+    EXPECT_TRUE(WIFEXITED(status)) << signal;
+    EXPECT_EQ(WEXITSTATUS(status), signal == 0 ? 0 : 130) << signal;
+    EXPECT_TRUE(run.modes_as_before()) << signal;
+  }
 }
 
 }  // namespace

@@ -13,6 +13,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
+// What gets the board in step before it is asked.
+bool is_opening(const std::string& written) {
+  return written == "\r" || written == "\x18\x18\x18\x18\r";
+}
+
 // Answers each write from a script; silence is over at once.
 class ScriptedTransport final : public Transport {
  public:
@@ -29,7 +34,7 @@ class ScriptedTransport final : public Transport {
   }
   Result<> write(std::span<const std::uint8_t> bytes, std::int64_t) override {
     const std::string text(bytes.begin(), bytes.end());
-    if (text != "\r") ++commands;
+    if (!is_opening(text)) ++commands;
     for (std::string& chunk : script_(text)) chunks_.push_back(std::move(chunk));
     return {};
   }
@@ -54,7 +59,7 @@ class ScriptedTransport final : public Transport {
 
 ScriptedTransport answering(std::deque<std::string> chunks) {
   return ScriptedTransport([chunks = std::move(chunks)](const std::string& written) {
-    return written == "\r" ? std::deque<std::string>{} : chunks;
+    return is_opening(written) ? std::deque<std::string>{} : chunks;
   });
 }
 
@@ -92,7 +97,7 @@ TEST(AtClient, retriesAfterSilenceAndAfterNoise) {
        {"", "\xf0\x9d\r\n\x81", "ERROR\r\n", "OK\r\n", "FW_VER:two\r\nOK\r\n"}) {
     int asked = 0;
     ScriptedTransport transport([&](const std::string& written) -> std::deque<std::string> {
-      if (written == "\r") return {};
+      if (is_opening(written)) return {};
       if (++asked < 3) return {first};
       return {"FW_VER:2.1.4-rc3\r\nOK\r\n"};
     });
@@ -114,6 +119,38 @@ TEST(AtClient, clearsAHalfLineBeforeItAsks) {
   const auto reply = AtClient(transport).command("AT", {.tries = 1});
   ASSERT_TRUE(reply);
   EXPECT_TRUE(reply->ok);
+}
+
+// A host that died in a transfer leaves a receiver that waits for the rest.
+TEST(AtClient, callsATransferOffThatMayRunBeforeItAsksAgain) {
+  std::vector<std::string> written;
+  ScriptedTransport transport([&](const std::string& text) -> std::deque<std::string> {
+    written.push_back(text);
+    return {};
+  });
+  EXPECT_FALSE(AtClient(transport).command("AT", {.tries = 2}));
+  EXPECT_THAT(written, ElementsAre("\r", "AT\r", "\x18\x18\x18\x18\r", "AT\r"));
+  written.clear();
+  EXPECT_FALSE(AtClient(transport).command("AT", {.tries = 1, .end_transfer = true}));
+  EXPECT_THAT(written, ElementsAre("\x18\x18\x18\x18\r", "AT\r"));
+}
+
+TEST(AtClient, aBoardThatNeverStopsTalkingHasADeadlineToo) {
+  class Chatter final : public Transport {
+   public:
+    Result<std::size_t> read(std::span<std::uint8_t> buffer, std::int64_t) override {
+      buffer[0] = 'x';
+      return 1;
+    }
+    Result<> write(std::span<const std::uint8_t>, std::int64_t) override { return {}; }
+    Result<> discard_input() override { return {}; }
+    Result<> set_baud(int) override { return {}; }
+    const std::string& name() const override { return name_; }
+    std::string name_ = "chatter";
+  } chatter;
+  const auto reply = AtClient(chatter).command("AT", {.timeout_ns = 20 * ns_per_ms, .tries = 1});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().kind, ErrorKind::protocol);
 }
 
 TEST(AtClient, tellsSilenceFromNonsense) {

@@ -113,6 +113,26 @@ TEST_F(SlotsTest, onTrialTheOnlyGoodImageIsNotTouched) {
   EXPECT_EQ(flash_.bytes(), before);
 }
 
+// With nothing to go back to it runs on, but nobody has confirmed it; and the slot that holds no
+// whole image may be written.
+TEST_F(SlotsTest, aTrialWithNothingToGoBackToStaysATrial) {
+  factory("1.0.0");
+  Slots slots = make();
+  const std::uint8_t old = slots.boot();
+  ASSERT_EQ(update(slots, image("1.1.0")), UpdateError::none);
+  ASSERT_TRUE(flash_.chip().erase(flash_.chip().context, layout.slots[old]));
+  for (int boots = 0; boots < 3; ++boots) {
+    slots = make();
+    slots.boot();
+    EXPECT_EQ(version(slots), "1.1.0");
+    EXPECT_TRUE(slots.on_trial()) << boots;
+    EXPECT_FALSE(slots.reverted());
+  }
+  ASSERT_EQ(update(slots, image("1.2.0")), UpdateError::none);
+  EXPECT_EQ(boot_version(), "1.2.0");
+  EXPECT_EQ(boot_version(), "1.1.0");
+}
+
 TEST_F(SlotsTest, refusesBeforeItErasesWhatItCannotRun) {
   factory("1.0.0");
   Bytes broken = image("2.0.0");

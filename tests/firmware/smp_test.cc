@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -10,6 +12,8 @@
 #include "firmware/serial/at_client.h"
 #include "firmware/serial/smp_client.h"
 #include "firmware/serial/smp_frame.h"
+#include "firmware/serial/ymodem_sender.h"
+#include "firmware/update/board_client.h"
 #include "tests/base/scratch.h"
 #include "tests/firmware/firmware_image.h"
 #include "tests/firmware/pseudo_terminal.h"
@@ -202,7 +206,7 @@ TEST_F(Smp, anImageIsUploadedTriedAndKept) {
   EXPECT_THAT(client_->images().value(), SizeIs(0));
   const Bytes image = test::firmware_image("2.3.1", 100'000, "board-a");
   std::uint64_t last = 0;
-  ASSERT_TRUE(client_->upload(image, hash_of(image), [&](std::uint64_t sent) { last = sent; }));
+  ASSERT_TRUE(client_->upload(image, [&](std::uint64_t sent) { last = sent; }));
   EXPECT_EQ(last, image.size());
   auto images = client_->images().value();
   ASSERT_THAT(images, SizeIs(1));
@@ -225,26 +229,69 @@ TEST_F(Smp, anUploadThatBrokeOffGoesOnWhereItWas) {
   const Bytes image = test::firmware_image("2.3.1", 200'000, "board-a");
   CancelToken stop;
   SmpClient first(*transport_, {.cancel = &stop});
-  const auto broken = first.upload(image, hash_of(image), [&](std::uint64_t sent) {
+  const auto broken = first.upload(image, [&](std::uint64_t sent) {
     if (sent > 100'000) stop.cancel();
   });
   ASSERT_FALSE(broken);
   std::vector<std::uint64_t> offsets;
-  ASSERT_TRUE(
-      client_->upload(image, hash_of(image), [&](std::uint64_t sent) { offsets.push_back(sent); }));
+  ASSERT_TRUE(client_->upload(image, [&](std::uint64_t sent) { offsets.push_back(sent); }));
   ASSERT_FALSE(offsets.empty());
   EXPECT_GT(offsets.front(), 100'000u);
   EXPECT_TRUE(client_->test(hash_of(image)));
   // Another image begins at its own beginning.
   const Bytes other = test::firmware_image("2.4.0", 50'000, "board-a");
-  ASSERT_TRUE(client_->upload(other, hash_of(other)));
+  ASSERT_TRUE(client_->upload(other));
   EXPECT_TRUE(client_->test(hash_of(other)));
+}
+
+// The same payload in another image: what came of the first is not the beginning of the second.
+TEST_F(Smp, anUploadIsNotGoneOnWithInAnotherFile) {
+  power_on();
+  const Bytes first = test::firmware_image("2.3.1", 200'000, "board-a");
+  Bytes second = first;
+  device::ImageHeader header;
+  ASSERT_EQ(parse_image_header(second.data(), &header), device::HeaderError::none);
+  std::strcpy(header.version, "2.6.0");
+  write_image_header(header, second.data());
+  CancelToken stop;
+  SmpClient broken(*transport_, {.cancel = &stop});
+  ASSERT_FALSE(broken.upload(first, [&](std::uint64_t sent) {
+    if (sent > 100'000) stop.cancel();
+  }));
+  std::vector<std::uint64_t> offsets;
+  ASSERT_TRUE(client_->upload(second, [&](std::uint64_t sent) { offsets.push_back(sent); }));
+  EXPECT_LT(offsets.front(), 10'000u);
+  const auto images = client_->images().value();
+  EXPECT_TRUE(std::any_of(images.begin(), images.end(), [](const SmpImage& image) {
+    return image.pending && image.version == "2.6.0";
+  }));
+}
+
+TEST_F(Smp, anUploadIsNotGoneOnWithInWhatCameByYmodemMeanwhile) {
+  power_on();
+  const Bytes image = test::firmware_image("2.3.1", 200'000, "board-a");
+  const Bytes other = test::firmware_image("2.4.0", 200'000, "board-a");
+  CancelToken stop;
+  SmpClient broken(*transport_, {.cancel = &stop});
+  ASSERT_FALSE(broken.upload(image, [&](std::uint64_t sent) {
+    if (sent > 100'000) stop.cancel();
+  }));
+  CancelToken again;
+  AtClient at(*transport_);
+  ASSERT_TRUE(order(at, "AT+UPDATE"));
+  ASSERT_FALSE(send_file(*transport_, "npu.bin", other,
+                         {.cancel = &again, .on_progress = [&](std::uint64_t sent) {
+                            if (sent > 120'000) again.cancel();
+                          }}));
+  ASSERT_TRUE(AtClient(*transport_).query_version());
+  ASSERT_TRUE(client_->upload(image));
+  EXPECT_TRUE(client_->test(hash_of(image)));
 }
 
 TEST_F(Smp, whatTheBoardRefusesIsSaidInWords) {
   power_on();
   const Bytes image = test::firmware_image("2.3.1", 50'000, "board-b");
-  const auto refused = client_->upload(image, hash_of(image));
+  const auto refused = client_->upload(image);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::protocol);
   EXPECT_THAT(refused.error().what, HasSubstr("BOARD"));
@@ -256,7 +303,7 @@ TEST_F(Smp, aDamagedImageIsNeverTried) {
   power_on();
   Bytes image = test::firmware_image("2.3.1", 50'000, "board-a");
   image.back() ^= 1;
-  const auto refused = client_->upload(image, hash_of(image));
+  const auto refused = client_->upload(image);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().what, HasSubstr("HASH"));
   EXPECT_THAT(client_->images().value(), SizeIs(0));

@@ -288,6 +288,60 @@ TEST_F(UpdaterTest, aCancelLeavesTheOldImageAndTellsTheBoard) {
   EXPECT_EQ(running(), "2.1.4-rc3");
 }
 
+TEST_F(UpdaterTest, theRateIsBackAfterWhatDidNotBringTheImageToo) {
+  start_with("2.3.1", 5);
+  power_on({"--baud", "115200"});
+  options_.transfer_baud = 921600;
+  ASSERT_FALSE(update(image_of("2.4.0", 4)));  // refused
+  EXPECT_EQ(running(), "2.3.1");
+  CancelToken cancel;
+  options_.cancel = &cancel;
+  options_.on_progress = [&](UpdatePhase phase, std::uint64_t done, std::uint64_t) {
+    if (phase == UpdatePhase::transfer && done > 50'000) cancel.cancel();
+  };
+  ASSERT_EQ(update(image_of("2.5.0", 5)).error().kind, ErrorKind::cancelled);
+  EXPECT_EQ(running(), "2.3.1");
+}
+
+// The board keeps its power and waits for the rest of the file, at the rate of the transfer.
+TEST_F(UpdaterTest, aHostThatDiedInATransferDoesNotLeaveTheBoardDeaf) {
+  start_with("2.1.4-rc3");
+  power_on({"--baud", "115200"});
+  {
+    const auto transport = open_transport(board_->path(), 115200);
+    AtClient client(**transport);
+    ASSERT_TRUE(order(client, "AT+IPR=921600"));
+    ASSERT_TRUE((*transport)->set_baud(921600));
+    ASSERT_TRUE(order(client, "AT+UPDATE"));
+    const auto image = image_of("2.3.1");
+    class Dies final : public Transport {
+     public:
+      explicit Dies(Transport& line) : line_(line) {}
+      Result<std::size_t> read(std::span<std::uint8_t> buffer, std::int64_t until) override {
+        return line_.read(buffer, until);
+      }
+      // In the middle of a block.
+      Result<> write(std::span<const std::uint8_t> bytes, std::int64_t until) override {
+        if (++blocks_ < 30) return line_.write(bytes, until);
+        (void)line_.write(bytes.first(bytes.size() / 2), until);
+        return fail(ErrorKind::vanished, "gone", name());
+      }
+      Result<> discard_input() override { return line_.discard_input(); }
+      Result<> set_baud(int baud) override { return line_.set_baud(baud); }
+      const std::string& name() const override { return line_.name(); }
+
+     private:
+      Transport& line_;
+      int blocks_ = 0;
+    } dies(**transport);
+    ASSERT_EQ(send_file(dies, "npu.bin", image.bytes).error().kind, ErrorKind::vanished);
+  }
+  options_.bauds = {115200, 921600};
+  const auto done = update(image_of("2.3.1"));
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(running(), "2.3.1");
+}
+
 TEST_F(UpdaterTest, silenceIsATimeout) {
   power_on({"--line-fault", "silent"});
   const auto done = update(image_of("2.3.1"));
