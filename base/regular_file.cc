@@ -11,14 +11,16 @@ namespace assay {
 Result<UniqueFd> open_regular_file(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) {
-    if (errno == ENOENT || errno == ENOTDIR) return fail(ErrorKind::bad_file, "no such file", path);
+    if (errno == ENOENT || errno == ENOTDIR)
+      return fail(ErrorKind::bad_file, "no such file", path, "check the name");
     return fail_errno(errno, "cannot open", path);
   }
   struct stat info {};
   if (fstat(fd.get(), &info) != 0) return fail_errno(errno, "cannot open", path);
   if (S_ISDIR(info.st_mode))
     return fail(ErrorKind::bad_file, "is a folder", path, "name a file in it");
-  if (!S_ISREG(info.st_mode)) return fail(ErrorKind::bad_file, "is not a regular file", path);
+  if (!S_ISREG(info.st_mode))
+    return fail(ErrorKind::bad_file, "is not a regular file", path, "name a file");
   return fd;
 }
 

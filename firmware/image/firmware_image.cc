@@ -57,14 +57,21 @@ std::string FirmwareImage::sha256_text() const {
   return hex(header.sha256);
 }
 
+bool begins_as_image(std::span<const std::uint8_t> bytes) {
+  device::ImageHeader header;
+  return bytes.size() >= image_header_bytes &&
+         device::parse_image_header(bytes.data(), &header) != HeaderError::magic;
+}
+
 Result<FirmwareImage> parse_image(std::vector<std::uint8_t> bytes, const std::string& where) {
   const auto bad = [&](std::string what, std::string hint = {}) {
     return fail(ErrorKind::bad_file, std::move(what), where, std::move(hint));
   };
-  if (bytes.empty()) return bad("is empty");
+  if (bytes.empty()) return bad("is empty", "get the file again");
   if (bytes.size() < image_header_bytes) {
     return bad(fmt::format("is no firmware image: {} bytes, and the header alone has {}",
-                           bytes.size(), image_header_bytes));
+                           bytes.size(), image_header_bytes),
+               "get the file again");
   }
   FirmwareImage image;
   if (const auto error = device::parse_image_header(bytes.data(), &image.header);

@@ -34,6 +34,9 @@ struct FirmwareImage {
 // `where` names it in errors. Errors: bad_file, in one line.
 Result<FirmwareImage> parse_image(std::vector<std::uint8_t> bytes, const std::string& where);
 
+// Whether it begins as one: what is wrong with it then is an error, not another kind of file.
+bool begins_as_image(std::span<const std::uint8_t> bytes);
+
 // A file that holds one. Errors: those of reading a regular file, and of parse_image().
 Result<FirmwareImage> read_image(const std::string& path);
 

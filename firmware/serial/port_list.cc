@@ -7,6 +7,7 @@
 #include <iterator>
 #include <memory>
 
+#include "base/usb_id.h"
 #include "base/utf8.h"
 
 namespace assay::firmware {
@@ -19,20 +20,6 @@ struct ListDeleter {
 // What a USB device says about itself is not to be trusted on a terminal.
 std::string printable(const char* text) {
   return text ? to_printable(text) : std::string();
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
-bool is_usb_id(std::string_view text) {
-  return text.size() == 9 && text[4] == ':' &&
-         text.find_first_not_of("0123456789abcdef:") == std::string_view::npos &&
-         std::count(text.begin(), text.end(), ':') == 1;
 }
 
 }  // namespace
@@ -66,7 +53,7 @@ Result<std::vector<PortInfo>> select_ports(const std::vector<PortInfo>& ports,
                                            const std::vector<std::string>& matches) {
   std::vector<std::string> ids;
   for (const std::string& match : matches) {
-    ids.push_back(lower(match));
+    ids.push_back(lower_case(match));
     if (!is_usb_id(ids.back())) {
       return fail(ErrorKind::usage, "not a USB id", to_printable(match),
                   "write vendor:product in hexadecimal, as in 1a86:7523");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/usb_id.h"
 #include "base/utf8.h"
 #include "firmware/usb/usb_dfu.h"
 
@@ -13,18 +14,6 @@ namespace assay::firmware {
 namespace {
 
 constexpr int list_interval_ms = 100;
-
-std::string lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
-bool is_id(const std::string& text) {
-  return text.size() == 9 && text[4] == ':' && std::count(text.begin(), text.end(), ':') == 1 &&
-         text.find_first_not_of("0123456789abcdef:") == std::string::npos;
-}
 
 bool speaks_dfu(const UsbDevice& device) {
   return device.role == UsbRole::dfu || device.role == UsbRole::dfu_runtime;
@@ -98,8 +87,8 @@ Result<UsbDevice> select_dfu_device(const std::vector<UsbDevice>& devices,
                                     const DfuSelector& selector) {
   std::vector<std::string> ids;
   for (const std::string& id : selector.ids) {
-    ids.push_back(lower(id));
-    if (!is_id(ids.back())) {
+    ids.push_back(lower_case(id));
+    if (!is_usb_id(ids.back())) {
       return fail(ErrorKind::usage, "not a USB id", to_printable(id),
                   "write vendor:product in hexadecimal, as in 1209:a551");
     }

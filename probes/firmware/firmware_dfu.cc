@@ -40,7 +40,9 @@ Result<Payload> load_payload(const Bench& bench, const Parameters& parameters) {
     payload.title = fmt::format("{} {}", image->header.board, image->header.version);
     return payload;
   }
-  const bool names_device = payload.suffix && payload.suffix->vendor != firmware::any_id &&
+  // A damaged image of ours is no other file.
+  const bool names_device = !firmware::begins_as_image(payload.content) && payload.suffix &&
+                            payload.suffix->vendor != firmware::any_id &&
                             payload.suffix->product != firmware::any_id;
   if (names_device && image_policy(bench).public_key.empty()) return payload;
   return std::unexpected(image.error());

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "base/usb_id.h"
 #include "station/config/reader.h"
 #include "station/config/serial_pattern.h"
 
@@ -22,12 +23,6 @@ SemanticVersion version(ObjectReader& r, const char* key) {
   auto parsed = parse_semantic_version(text);
   if (!parsed) r.refuse(key, std::string("\"") + key + "\": " + parsed.error().what);
   return parsed.value_or(SemanticVersion{});
-}
-
-// "1a86:7523"
-bool is_usb_id(const std::string& text) {
-  static const RE2 pattern("[0-9a-f]{4}:[0-9a-f]{4}");
-  return RE2::FullMatch(text, pattern);
 }
 
 void read_uart(ObjectReader& r, probes::UartProfile& uart) {
