@@ -73,7 +73,10 @@ std::vector<ProbeCommand> probe_commands() {
       {"usb flash",
        "firmware.dfu",
        "  assay usb flash npu-firmware-v2.3.1.bin --board m6-mini\n"
-       "  assay usb flash vendor.dfu --device 1209:a551 --usb-serial 0042",
+       "  assay usb flash vendor.dfu --device 1209:a551 --usb-serial 0042\n"
+       "Before it writes: the image's board, hash and signature, or the suffix of a file for DFU.\n"
+       "DFU tells neither version nor temperature: an older image is not refused here as it is by\n"
+       "  assay fw flash",
        {{"image", "--image,image"}},
        {},
        {}},

@@ -81,13 +81,23 @@ TEST(FirmwareImage, anyFlippedBitIsSeen) {
 
 TEST(FirmwareImage, errorsSayWhatIsWrongInOneLine) {
   const auto image = packed().bytes;
-  EXPECT_EQ(error_of({}).text(), "f.bin: is empty");
+  EXPECT_EQ(error_of({}).text(), "f.bin: is empty; get the file again");
   EXPECT_THAT(error_of(some_bytes(5000)).text(), HasSubstr("is no firmware image"));
   EXPECT_THAT(error_of(some_bytes(5000)).text(), HasSubstr("assay fw pack"));
   EXPECT_THAT(error_of({image.begin(), image.end() - 1}).what, HasSubstr("is cut off"));
   auto flipped = image;
   flipped.back() ^= 1;
   EXPECT_THAT(error_of(flipped).what, HasSubstr("SHA-256"));
+}
+
+TEST(FirmwareImage, aDamagedOneIsStillOneOfOurs) {
+  auto bytes = packed().bytes;
+  bytes[50] ^= 1;
+  EXPECT_FALSE(parse_image(bytes, "f.bin"));
+  EXPECT_TRUE(begins_as_image(bytes));
+  bytes[0] ^= 1;
+  EXPECT_FALSE(begins_as_image(bytes));
+  EXPECT_FALSE(begins_as_image({}));
 }
 
 TEST(FirmwareImage, whatIsNoFileOfTheRightSizeIsRefusedUnread) {
