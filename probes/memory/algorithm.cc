@@ -309,6 +309,25 @@ bool reads_own_writes(const Element& element) {
   return false;
 }
 
+std::string what_is_missed(const std::vector<Algorithm>& tests) {
+  std::uint64_t ones = 0;
+  std::uint64_t zeros = 0;
+  for (const Algorithm& test : tests) {
+    if (!test.fixed_patterns) return {};
+    for (const Background& data : test.data) {
+      ones |= word_of(data, 0, 0);
+      zeros |= ~word_of(data, 0, 0);
+    }
+  }
+  if ((ones & zeros) != ~std::uint64_t{0}) {
+    return "a bit that is always written alike is found when it is stuck at the other value only: "
+           "with one fixed pattern half of all stuck bits; no transition fault and few of the "
+           "address and coupling faults: add march-c-";
+  }
+  return "fixed patterns alone find stuck bits, but not all transition faults, and of idempotent "
+         "coupling half at most: add march-c-";
+}
+
 const char* to_text(Flush flush) {
   switch (flush) {
     case Flush::automatic:

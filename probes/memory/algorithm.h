@@ -86,6 +86,10 @@ std::string to_notation(const std::vector<Element>& elements);
 // Of one element of a test: "⇑(r0,w1)", with the background where there are several.
 std::string element_text(const Algorithm& algorithm, std::size_t element);
 
+// What tests cannot find that are nothing but patterns, the same everywhere or nearly so
+// (docs/memory-coverage.md); empty when there is another one.
+std::string what_is_missed(const std::vector<Algorithm>& tests);
+
 // Whether an operation of the element reads what one before it wrote.
 bool reads_own_writes(const Element& element);
 

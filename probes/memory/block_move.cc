@@ -14,4 +14,12 @@ std::array<std::vector<BlockStep>, block_stages> block_move(std::size_t first, s
             {verify, first, second - 1, 1}}}};
 }
 
+std::size_t block_move_lines(std::size_t half) {
+  std::size_t lines = 0;
+  for (const auto& stage : block_move(0, half)) {
+    for (const BlockStep& step : stage) lines += step.lines_moved();
+  }
+  return lines;
+}
+
 }  // namespace assay::probes

@@ -40,12 +40,15 @@ const char* to_text(WordVerdict verdict) {
       return "soft";
     case WordVerdict::once:
       return "once";
+    case WordVerdict::unknown:
+      return "not tested alone";
   }
   return "";
 }
 
 WordVerdict ErrorLog::verdict_of(const BadWord& word) const {
-  if (word.retest.rounds > 0 && word.retest.failed == word.retest.rounds) return WordVerdict::hard;
+  if (word.retest.rounds == 0) return WordVerdict::unknown;
+  if (word.retest.failed == word.retest.rounds) return WordVerdict::hard;
   if (word.retest.failed > 0) return WordVerdict::intermittent;
   if (word.passes > 1) return WordVerdict::disturbed;
   const auto iterated = iterations_.find(word.last_region);
@@ -61,10 +64,13 @@ void ErrorLog::add(const MemoryError& error) {
   for (std::uint64_t rest = flipped; rest != 0; rest &= rest - 1) {
     ++by_bit_[static_cast<std::size_t>(std::countr_zero(rest))];
   }
-  if (error.data == Background::Kind::address && std::has_single_bit(flipped) &&
-      flipped >= line_bytes) {
+  const bool is_address = error.data == Background::Kind::address;
+  address_errors_ += is_address ? 1 : 0;
+  // The other word may hold its address or, where the test has come further, that inverted.
+  const std::uint64_t apart = std::popcount(flipped) > 32 ? ~flipped : flipped;
+  if (is_address && std::has_single_bit(apart) && apart >= line_bytes) {
     ++foreign_addresses_;
-    address_lines_ |= flipped;
+    address_lines_ |= apart;
   }
   const WordKey key =
       error.physical ? WordKey{0, *error.physical} : WordKey{error.region + 1, error.offset};
@@ -99,17 +105,24 @@ std::map<std::uint64_t, std::uint64_t> ErrorLog::by_region() const {
 
 std::string ErrorLog::likely_cause() const {
   if (words_.empty()) return {};
-  // Words that hold the address of another word: two cells answer to one address.
-  if (foreign_addresses_ * 2 > errors_ && std::has_single_bit(address_lines_)) {
+  // Words that hold the address of another word: two addresses reach one cell. By itself it keeps
+  // what it is given, as a bit that is stuck does not.
+  const bool any_hard = std::any_of(words_.begin(), words_.end(), [&](const auto& word) {
+    return verdict_of(word.second) == WordVerdict::hard;
+  });
+  if (foreign_addresses_ > 1 && foreign_addresses_ * 2 > address_errors_ && !any_hard &&
+      std::has_single_bit(address_lines_)) {
     return fmt::format("an address line: addresses that differ in {} reach the same cell",
                        bit_name(address_lines_));
   }
   if (words_.size() == 1) return cause_of(words_.begin()->second);
-  if (std::has_single_bit(flipped_)) {
+  // A line reaches more cells than a few.
+  const bool many = words_.size() > most_separate;
+  if (many && std::has_single_bit(flipped_)) {
     return fmt::format("one data line ({}) at {}: a pin, a solder joint or a trace",
                        bit_name(flipped_), addresses());
   }
-  for (unsigned lane = 0; lane < 8; ++lane) {
+  for (unsigned lane = 0; many && lane < 8; ++lane) {
     if ((flipped_ & ~lane_mask(lane)) == 0) {
       return fmt::format("one byte lane ({}) at {}: a chip, its strobe or its traces", lane,
                          addresses());
@@ -124,7 +137,7 @@ std::string ErrorLog::likely_cause() const {
   if (last - first < region_bytes) {
     return fmt::format("one region of {} bytes: a row, a bank or a chip", last - first + 8);
   }
-  if (words_.size() <= most_separate) {
+  if (!many) {
     std::string all = "separate faults";
     for (const auto& [key, word] : words_) {
       all += (&word == &words_.begin()->second ? ": " : "; ") + cause_of(word);
@@ -151,6 +164,8 @@ std::string ErrorLog::cause_of(const BadWord& word) const {
       return what +
              " that failed once and never alone: a soft error, or coupling that these tests cause "
              "once; more iterations tell";
+    case WordVerdict::unknown:
+      return what + " that was not tested alone";
   }
   return what;
 }

@@ -48,6 +48,7 @@ enum class WordVerdict {
   disturbed,  // failed in several passes and never by itself: its neighbours or the pattern do it
   soft,       // failed once, and not again when the same passes ran once more
   once,       // failed once, and nothing ran again: soft, or disturbed by what came only once
+  unknown,    // it was not tested by itself
 };
 const char* to_text(WordVerdict verdict);
 
@@ -110,7 +111,9 @@ class ErrorLog {
   std::uint64_t errors_ = 0;
   std::uint64_t flipped_ = 0;
   std::array<std::uint64_t, 64> by_bit_{};
-  // Errors in which a word held the own address of another, and the bits in which the two differ.
+  // Errors of own-address data; those in which a word held the address of another, and the bits in
+  // which the two differ.
+  std::uint64_t address_errors_ = 0;
   std::uint64_t foreign_addresses_ = 0;
   std::uint64_t address_lines_ = 0;
 };

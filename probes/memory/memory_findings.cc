@@ -90,6 +90,7 @@ void report_errors(reports::StepRecorder& recorder, const ErrorLog& log, std::ui
                              {"by_bit", log.by_bit()},
                              {"by_byte_lane", log.by_byte_lane()},
                              {"by_region_mib", std::move(regions)},
+                             {"kernel_arguments", log.kernel_arguments(PageMap::page_bytes())},
                              {"words", std::move(words)}});
 
   reports::Finding finding{
@@ -107,6 +108,9 @@ void report_errors(reports::StepRecorder& recorder, const ErrorLog& log, std::ui
     std::string all;
     for (std::size_t i = 0; i < std::min<std::size_t>(arguments.size(), 16); ++i) {
       all += (all.empty() ? "" : " ") + arguments[i];
+    }
+    if (arguments.size() > 16) {
+      all += fmt::format("  and {} more, in the report's details", arguments.size() - 16);
     }
     finding = reports::complete(std::move(finding));
     finding.remedy.push_back("until then keep an x86 kernel off these pages with  " + all);

@@ -17,6 +17,27 @@ constexpr std::int64_t default_hold_ns = 60 * ns_per_s;
 
 constexpr std::array flushes = {Flush::automatic, Flush::none, Flush::batch, Flush::line};
 
+}  // namespace
+
+std::vector<ParameterSpec> memory_parameters() {
+  std::string names;
+  for (const std::string& name : algorithm_names()) names += ", " + name;
+  return {
+      {"tests", ParameterType::text_list,
+       "0xAAAAAAAA (8 to 64 bits; with ~ behind it also its complement)" + names, true},
+      {"size", ParameterType::size, "how much: 4G, 85% of all, or available", true},
+      {"minimum", ParameterType::size, "less than this is no test"},
+      {"iterations", ParameterType::count, "times that all tests run; 1, or as --time allows"},
+      {"time", ParameterType::duration, "run iterations for so long: 8h"},
+      {"flush", ParameterType::text,
+       "auto, none, batch, line: how what was just written is made to be read from DRAM"},
+      {"backgrounds", ParameterType::count, "data backgrounds of the March tests, 1 to 10 [10]"},
+      {"hold", ParameterType::duration, "time that bit-fade leaves the data alone [60s]"},
+      {"seed", ParameterType::count, "of random data [1]"},
+      {"fresh_frames", ParameterType::flag, "each iteration takes other pages, where there are"},
+      {"offline_bad_pages", ParameterType::flag, "ask the kernel to retire pages with errors"}};
+}
+
 Result<> check_sizes(const Parameters& parameters) {
   for (const char* name : {"size", "minimum"}) {
     if (!parameters.has(name) || parameters.is_available_size(name) ||
@@ -37,27 +58,6 @@ Result<> check_sizes(const Parameters& parameters) {
     return fail(ErrorKind::usage, "more than the size that is tested", "minimum");
   }
   return {};
-}
-
-}  // namespace
-
-std::vector<ParameterSpec> memory_parameters() {
-  std::string names;
-  for (const std::string& name : algorithm_names()) names += ", " + name;
-  return {
-      {"tests", ParameterType::text_list,
-       "0xAAAAAAAA (8 to 64 bits; with ~ behind it also its complement)" + names, true},
-      {"size", ParameterType::size, "how much: 4G, 85% of all, or available", true},
-      {"minimum", ParameterType::size, "less than this is no test"},
-      {"iterations", ParameterType::count, "times that all tests run; 1, or as --time allows"},
-      {"time", ParameterType::duration, "run iterations for so long: 8h"},
-      {"flush", ParameterType::text,
-       "auto, none, batch, line: how what was just written is made to be read from DRAM"},
-      {"backgrounds", ParameterType::count, "data backgrounds of the March tests, 1 to 10 [10]"},
-      {"hold", ParameterType::duration, "time that bit-fade leaves the data alone [60s]"},
-      {"seed", ParameterType::count, "of random data [1]"},
-      {"fresh_frames", ParameterType::flag, "each iteration takes other pages, where there are"},
-      {"offline_bad_pages", ParameterType::flag, "ask the kernel to retire pages with errors"}};
 }
 
 Result<MemoryOptions> read_memory_options(const Parameters& parameters) {
@@ -106,7 +106,8 @@ Result<std::uint64_t> memory_size(const Parameters& parameters, const Ram& ram) 
     wanted = *total / 100 * percent;
   }
   if (wanted > *available) {
-    return fail(ErrorKind::usage,
+    // Less than a minimum is a test that cannot be done here and now, not one asked for wrongly.
+    return fail(parameters.has("minimum") ? ErrorKind::unavailable : ErrorKind::usage,
                 fmt::format("{} asked for; this machine can spare {} now", format_gib(wanted),
                             format_gib(*available)),
                 "size", "ask for less, or for \"available\"");

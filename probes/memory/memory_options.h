@@ -26,6 +26,9 @@ std::vector<ParameterSpec> memory_parameters();
 // Errors: usage, `where` the parameter's name.
 Result<MemoryOptions> read_memory_options(const Parameters& parameters);
 
+// That of the sizes alone: size, minimum.
+Result<> check_sizes(const Parameters& parameters);
+
 // Bytes that the parameters ask for on this machine, whole pages. Errors: usage when they are more
 // than the machine can spare; unavailable.
 Result<std::uint64_t> memory_size(const Parameters& parameters, const Ram& ram);

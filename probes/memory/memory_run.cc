@@ -127,13 +127,15 @@ void MemoryRun::plan() {
 }
 
 std::uint64_t MemoryRun::bytes_per_iteration() const {
-  std::uint64_t operations = 0;
-  // A block move writes, copies twice and verifies.
-  for (const Pass& pass : passes_) operations += pass.block_move ? 6 : pass.operations.size();
-  return operations * region_.size();
+  std::uint64_t bytes = 0;
+  for (const Pass& pass : passes_) {
+    bytes += pass.block_move ? block_move_lines(region_.size() / line_bytes / 2) * line_bytes
+                             : pass.operations.size() * region_.size();
+  }
+  return bytes;
 }
 
-bool MemoryRun::iterate(std::uint64_t iteration) {
+MemoryRun::Iteration MemoryRun::iterate(std::uint64_t iteration) {
   const auto enough = [&] {
     return iteration > 1 && options_.deadline_ns != 0 && monotonic_ns() >= options_.deadline_ns;
   };
@@ -141,16 +143,16 @@ bool MemoryRun::iterate(std::uint64_t iteration) {
   const std::size_t first = owed ? 1 : 0;
   if (owed) {
     // What it verifies is the iteration before.
-    if (!run(*wrap_)) return false;
+    if (!run(*wrap_)) return Iteration::cancelled;
   }
   iteration_ = iteration;
   const std::size_t last = passes_.size() - (wrap_ != nullptr ? 1 : 0);
   for (std::size_t i = first; i < last; ++i) {
-    if (enough()) return true;
-    if (!run(passes_[i])) return false;
+    if (enough()) return Iteration::out_of_time;
+    if (!run(passes_[i])) return Iteration::cancelled;
   }
   verification_owed_ = wrap_ != nullptr;
-  return true;
+  return Iteration::whole;
 }
 
 bool MemoryRun::finish() {
@@ -239,17 +241,17 @@ bool MemoryRun::move_blocks(const Pass& pass) {
   std::atomic<std::uint64_t> moved{bytes_moved_};
   bool whole = true;
   for (std::size_t stage = 0; stage < block_stages && whole; ++stage) {
-    whole = in_pieces(
-        block_lines, Order::up, [&](unsigned worker, std::size_t first, std::size_t last) {
-          const std::size_t half = (last - first) / 2;
-          if (half == 0) return;
-          const auto stages = block_move(first, half);
-          for (const BlockStep& step : stages[stage]) {
-            run_step(step, pass, found[worker]);
-            moved += step.count * line_bytes * (step.kind == BlockStep::Kind::copy ? 2 : 1);
-          }
-          if (on_progress) on_progress(moved, pass.text);
-        });
+    whole = in_pieces(block_lines, Order::up,
+                      [&](unsigned worker, std::size_t first, std::size_t last) {
+                        const std::size_t half = (last - first) / 2;
+                        if (half == 0) return;
+                        const auto stages = block_move(first, half);
+                        for (const BlockStep& step : stages[stage]) {
+                          run_step(step, pass, found[worker]);
+                          moved += step.lines_moved() * line_bytes;
+                        }
+                        if (on_progress) on_progress(moved, pass.text);
+                      });
   }
   bytes_moved_ = moved;
   held_ = nullptr;

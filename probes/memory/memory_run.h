@@ -57,9 +57,14 @@ class MemoryRun {
   // Bytes that one iteration moves.
   std::uint64_t bytes_per_iteration() const;
 
-  // All tests once. The last verification may be left to the next iteration or to finish(). False
-  // when it was cancelled.
-  bool iterate(std::uint64_t iteration);
+  enum class Iteration {
+    whole,
+    out_of_time,  // the deadline came before its last pass
+    cancelled,
+  };
+  // All tests once. The last verification may be left to the next iteration or to finish().
+  Iteration iterate(std::uint64_t iteration);
+  // False when it was cancelled.
   bool finish();
 
   // Writes and reads the word's line by itself, `rounds` times; then the line holds again what the

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <list>
 #include <map>
 #include <optional>
 
@@ -16,9 +17,8 @@
 namespace assay::probes {
 namespace {
 
-// Errors written to the journal one by one, and words that are tested by themselves.
+// Errors written to the journal one by one.
 constexpr std::size_t most_recorded = 1000;
-constexpr std::size_t most_retested = 64;
 constexpr unsigned retest_rounds = 16;
 
 class MemoryTest {
@@ -52,22 +52,27 @@ class MemoryTest {
   }
 
   Result<> iterate() {
-    std::optional<RamRegion> region;
+    // The last one is under test; those before it are held, so that the next one is other pages.
+    std::list<RamRegion> regions;
     std::optional<MemoryRun> run;
     bool whole = true;
     while (iterations_done_ < options_.iterations && whole &&
            (iterations_done_ == 0 || !time_is_over())) {
-      if (!region || options_.fresh_frames) {
+      if (regions.empty() || options_.fresh_frames) {
         if (run) whole = leave(*run);
         log_.add_iteration(region_number_, iterations_done_);
         if (!whole) break;
-        if (auto taken = take(region); !taken) return taken;
-        run.emplace(region->bytes(), options_.tests, options_.run, context_.bench.workers,
+        run.reset();
+        if (auto taken = take(regions); !taken) return taken;
+        run.emplace(regions.back().bytes(), options_.tests, options_.run, context_.bench.workers,
                     context_.bench.ram.hook(), context_.cancel);
         observe(*run);
       }
-      whole = run->iterate(iterations_done_ + 1);
-      if (whole) ++iterations_done_;
+      const auto iteration = run->iterate(iterations_done_ + 1);
+      whole = iteration != MemoryRun::Iteration::cancelled;
+      if (iteration != MemoryRun::Iteration::whole) break;
+      ++iterations_done_;
+      if (page_map_) coverage_.add(std::exchange(frames_, {}));
     }
     if (run && whole) whole = leave(*run);
     log_.add_iteration(region_number_, iterations_done_);
@@ -103,31 +108,32 @@ class MemoryTest {
     return whole;
   }
 
-  // Memory for the next iteration: other pages while the last ones are still held, where there is
-  // room for both.
-  Result<> take(std::optional<RamRegion>& region) {
+  // Memory for the next iteration. Those of before are held while there is room for all.
+  Result<> take(std::list<RamRegion>& regions) {
     const std::int64_t start = monotonic_ns();
-    const auto available = context_.bench.ram.available();
-    if (region && (!available || *available < size_)) region.reset();
+    const auto room = [&] {
+      const auto available = context_.bench.ram.available();
+      return available && *available >= size_;
+    };
+    while (!regions.empty() && !room()) regions.pop_front();
     auto taken = RamRegion::allocate(size_, context_.bench.workers, [&](std::size_t present) {
       recorder_.progress(present, size_, "getting " + format_gib(size_) + " of memory");
       return !context_.cancelled();
     });
     if (!taken) return std::unexpected(taken.error());
-    if (!taken->locked() && !region) {
+    if (!taken->locked() && region_number_ == 0) {
       recorder_.log(
           reports::Severity::warning,
           "the memory could not be locked (RLIMIT_MEMLOCK): pages may move or be swapped");
     }
-    region.reset();
-    region.emplace(std::move(*taken));
+    regions.push_back(std::move(*taken));
     ++region_number_;
     taking_ns_ += monotonic_ns() - start;
     if (!page_map_) return {};
-    const auto frames = page_map_->frames(region->bytes());
+    auto frames = page_map_->frames(regions.back().bytes());
     if (!frames) return {};
-    coverage_.add(*frames);
     run_bytes_ = typical_run_bytes(*frames, PageMap::page_bytes());
+    frames_ = std::move(*frames);
     return {};
   }
 
@@ -143,10 +149,9 @@ class MemoryTest {
     run.on_uncounted = [this](std::uint64_t errors) { log_.add_uncounted(errors); };
     run.on_errors_seen = [this, &run] {
       for (const auto& [key, word] : log_.words()) {
-        if (retested_ >= most_retested || context_.cancelled()) return;
+        if (context_.cancelled()) return;
         if (word.retest.rounds > 0 || word.first.region != region_number_) continue;
         log_.word(key).retest = run.retest(word.first.offset, word.first.expected, retest_rounds);
-        ++retested_;
       }
     };
   }
@@ -185,19 +190,17 @@ class MemoryTest {
     errors_shown_ = log_.errors();
   }
 
-  // What patterns that are the same everywhere cannot find (docs/memory-coverage.md).
   void warn() {
-    if (std::all_of(options_.tests.begin(), options_.tests.end(),
-                    [](const Algorithm& test) { return test.fixed_patterns; })) {
-      const bool is_one = options_.tests.size() == 1 && options_.tests[0].data.size() == 1;
-      const std::string misses =
-          is_one
-              ? "one fixed pattern alone finds half of all stuck bits and no transition, address "
-                "or coupling fault: add march-c-"
-              : "fixed patterns alone find stuck bits, but not all transition faults and less "
-                "than half of the coupling faults: add march-c-";
+    const std::string misses = what_is_missed(options_.tests);
+    if (!misses.empty()) {
       recorder_.log(reports::Severity::warning, misses);
       recorder_.detail("misses", misses);
+    }
+    if (const auto cache = largest_cache(Machine("/")); cache && size_ <= *cache) {
+      recorder_.log(reports::Severity::warning,
+                    fmt::format("a cache of {} may hold all of the {} under test: what is read may "
+                                "never have been in DRAM",
+                                format_gib(*cache), format_gib(size_)));
     }
     for (const Algorithm& test : options_.tests) {
       recorder_.log(reports::Severity::info, test.name + ": " + test.notation);
@@ -207,9 +210,10 @@ class MemoryTest {
   void report() {
     const auto total = context_.bench.ram.total();
     recorder_.measure("errors", static_cast<std::int64_t>(log_.errors()), "1");
-    recorder_.measure("size", static_cast<std::int64_t>(size_), "By");
+    const std::uint64_t tested = iterations_done_ > 0 ? size_ : 0;
+    recorder_.measure("size", static_cast<std::int64_t>(tested), "By");
     if (total) {
-      recorder_.measure("coverage", static_cast<double>(size_) / static_cast<double>(*total), "1");
+      recorder_.measure("coverage", static_cast<double>(tested) / static_cast<double>(*total), "1");
     }
     const auto present = present_frames(Machine("/"));
     if (page_map_ && present && coverage_.unique() > 0) {
@@ -263,11 +267,11 @@ class MemoryTest {
   std::uint64_t size_;
   std::optional<PageMap> page_map_;
   FrameCoverage coverage_;
+  std::vector<std::uint64_t> frames_;  // of the region, until a whole iteration tested them
   std::uint64_t run_bytes_ = 0;
   ErrorLog log_;
   std::atomic<std::uint64_t> errors_shown_{0};
   std::size_t recorded_ = 0;
-  std::size_t retested_ = 0;
   std::uint64_t iterations_done_ = 0;
   std::uint64_t region_number_ = 0;
   std::int64_t start_ns_ = 0;
@@ -283,7 +287,8 @@ Result<> check(const Parameters& parameters) {
 }
 
 Result<> preflight(const Bench& bench, const Parameters& parameters) {
-  if (parameters.is_available_size("size")) return {};
+  // A plan's minimum is judged in the run.
+  if (parameters.is_available_size("size") || parameters.has("minimum")) return {};
   if (auto size = memory_size(parameters, bench.ram); !size) return std::unexpected(size.error());
   return {};
 }

@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t small_page = 1 << 12;
 constexpr std::size_t big_page = std::size_t{2} << 20;
 constexpr std::size_t piece_bytes = std::size_t{32} << 20;
+constexpr std::uint64_t smallest_reserve = std::uint64_t{256} << 20;
 
 // Makes pages present. False when the kernel has none left.
 bool populate(std::byte* data, std::size_t length) {
@@ -30,25 +31,46 @@ bool populate(std::byte* data, std::size_t length) {
   return true;
 }
 
-// "MemAvailable:   123 kB" of /proc/meminfo, in bytes.
-std::optional<std::uint64_t> meminfo_field(const std::string& text, std::string_view name) {
-  std::size_t at = text.find(name);
+// The number behind `name`, which begins a line of its own.
+std::optional<std::uint64_t> field(const std::string& text, std::string_view name) {
+  std::size_t at = text.starts_with(name) ? 0 : text.find("\n" + std::string(name));
   if (at == std::string::npos) return std::nullopt;
-  at = text.find_first_not_of(' ', at + name.size());
+  at = text.find_first_not_of(' ', at + name.size() + (at == 0 ? 0 : 1));
   if (at == std::string::npos) return std::nullopt;
-  std::uint64_t kib = 0;
-  const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), kib);
-  if (error != std::errc{} || kib > (UINT64_MAX >> 10)) return std::nullopt;
-  return kib << 10;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
+  if (error != std::errc{}) return std::nullopt;
+  return number;
 }
 
-// What one control group still allows.
-std::uint64_t allowed_by(const Machine& machine, const std::string& limit_file,
-                         const std::string& used_file) {
-  const auto limit = machine.read_integer(limit_file);
-  const auto used = machine.read_integer(used_file);
+// "MemAvailable:   123 kB" of /proc/meminfo, in bytes.
+std::optional<std::uint64_t> meminfo_field(const std::string& text, std::string_view name) {
+  const auto kib = field(text, name);
+  if (!kib || *kib > (UINT64_MAX >> 10)) return std::nullopt;
+  return *kib << 10;
+}
+
+// What one control group still allows. Files that it has read and nobody has used since are given
+// back as soon as memory is short, as in MemAvailable.
+struct GroupFiles {
+  const char* limit;
+  const char* used;
+  const char* reclaimable;  // in memory.stat
+};
+constexpr GroupFiles version_1 = {"/memory.limit_in_bytes", "/memory.usage_in_bytes",
+                                  "total_inactive_file "};
+constexpr GroupFiles version_2 = {"/memory.max", "/memory.current", "inactive_file "};
+
+std::uint64_t allowed_by(const Machine& machine, const std::string& folder,
+                         const GroupFiles& files) {
+  const auto limit = machine.read_integer(folder + files.limit);
+  const auto used = machine.read_integer(folder + files.used);
   if (!limit || !used) return UINT64_MAX;
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(*limit - *used, 0));
+  const auto reclaimable =
+      field(machine.read(folder + "/memory.stat").value_or(""), files.reclaimable);
+  const std::int64_t kept =
+      *used - std::min(*used, static_cast<std::int64_t>(reclaimable.value_or(0)));
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(*limit - kept, 0));
 }
 
 // What the control groups of this process, and those around them, still allow (kernel documentation
@@ -66,10 +88,7 @@ std::uint64_t allowed_by_cgroups(const Machine& machine) {
     while (true) {
       while (path.ends_with('/')) path.pop_back();
       const std::string folder = "/sys/fs/cgroup" + std::string(v1 ? "/memory" : "") + path;
-      allowed = std::min(
-          allowed, v1 ? allowed_by(machine, folder + "/memory.limit_in_bytes",
-                                   folder + "/memory.usage_in_bytes")
-                      : allowed_by(machine, folder + "/memory.max", folder + "/memory.current"));
+      allowed = std::min(allowed, allowed_by(machine, folder, v1 ? version_1 : version_2));
       const std::size_t slash = path.rfind('/');
       if (slash == path.npos) break;
       path.erase(slash);
@@ -78,10 +97,21 @@ std::uint64_t allowed_by_cgroups(const Machine& machine) {
   return allowed;
 }
 
+// Without a reserve.
+Result<std::uint64_t> usable_memory(const Machine& machine) {
+  const auto meminfo = machine.read("/proc/meminfo");
+  if (!meminfo) return std::unexpected(meminfo.error());
+  const auto available = meminfo_field(*meminfo, "MemAvailable:");
+  if (!available) {
+    return fail(ErrorKind::protocol, "has no MemAvailable line", "/proc/meminfo");
+  }
+  return std::min(*available, allowed_by_cgroups(machine));
+}
+
 }  // namespace
 
 Result<RamRegion> RamRegion::allocate(std::size_t bytes, WorkerPool& workers,
-                                      const KeepGoing& keep_going) {
+                                      const KeepGoing& keep_going, const Machine& machine) {
   const std::size_t size = (bytes + small_page - 1) / small_page * small_page;
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -92,28 +122,35 @@ Result<RamRegion> RamRegion::allocate(std::size_t bytes, WorkerPool& workers,
   // Large pages where they can be had: fewer translations, longer physical runs.
   if (size >= big_page) (void)madvise(data, size, MADV_HUGEPAGE);
   // Pages are made present before any clock starts; a first touch costs 20 times a pass. In pieces,
-  // so that a shortage is seen as an error and not by the OOM killer in one go.
-  // Each worker takes the pages of its own part: the kernel gives them from the memory next to its
-  // processor.
+  // with a look before each at what is left: others may have taken it meanwhile, and a kernel that
+  // has none left kills before it refuses. Each worker takes the pages of its own part: the kernel
+  // gives them from the memory next to its processor.
   std::atomic<std::size_t> present{0};
   std::atomic<bool> refused{false};
   std::atomic<bool> given_up{false};
+  std::atomic<bool> locked{true};
   workers.run([&](unsigned worker) {
     const Share part = share_of(size, worker, workers.size(), big_page);
     for (std::size_t at = part.first; at < part.last && !refused && !given_up; at += piece_bytes) {
       const std::size_t length = std::min(piece_bytes, part.last - at);
-      if (!populate(region.data_ + at, length)) refused = true;
+      const auto usable = usable_memory(machine);
+      if ((usable && *usable < length + smallest_reserve / 2) ||
+          !populate(region.data_ + at, length)) {
+        refused = true;
+        return;
+      }
+      if (locked && mlock(region.data_ + at, length) != 0) locked = false;
       if (!keep_going(present += length)) given_up = true;
     }
   });
   if (given_up) return fail(ErrorKind::cancelled, "stopped while getting memory");
   if (refused) {
-    return fail(
-        ErrorKind::exhausted,
-        fmt::format("the kernel gave {} of {} of memory", format_gib(present), format_gib(size)),
-        {}, "ask for less with --size");
+    return fail(ErrorKind::exhausted,
+                fmt::format("{} of {} of memory could be had without taking it from other programs",
+                            format_gib(present), format_gib(size)),
+                {}, "ask for less with --size");
   }
-  region.locked_ = mlock(data, size) == 0;
+  region.locked_ = locked;
   return region;
 }
 
@@ -134,16 +171,10 @@ RamRegion::~RamRegion() {
 }
 
 Result<std::uint64_t> available_memory(const Machine& machine) {
-  const auto meminfo = machine.read("/proc/meminfo");
-  if (!meminfo) return std::unexpected(meminfo.error());
-  const auto available = meminfo_field(*meminfo, "MemAvailable:");
-  if (!available) {
-    return fail(ErrorKind::protocol, "has no MemAvailable line", "/proc/meminfo");
-  }
-  std::uint64_t usable = *available;
-  usable = std::min(usable, allowed_by_cgroups(machine));
-  const std::uint64_t reserve = std::max<std::uint64_t>(usable / 20, std::uint64_t{256} << 20);
-  return usable > reserve ? usable - reserve : 0;
+  const auto usable = usable_memory(machine);
+  if (!usable) return usable;
+  const std::uint64_t reserve = std::max(*usable / 20, smallest_reserve);
+  return *usable > reserve ? *usable - reserve : 0;
 }
 
 Result<std::uint64_t> total_memory(const Machine& machine) {
@@ -152,6 +183,17 @@ Result<std::uint64_t> total_memory(const Machine& machine) {
   const auto total = meminfo_field(*meminfo, "MemTotal:");
   if (!total) return fail(ErrorKind::protocol, "has no MemTotal line", "/proc/meminfo");
   return *total;
+}
+
+std::optional<std::uint64_t> largest_cache(const Machine& machine) {
+  const std::string folder = "/sys/devices/system/cpu/cpu0/cache";
+  std::optional<std::uint64_t> largest;
+  for (const std::string& name : machine.list(folder).value_or(std::vector<std::string>())) {
+    // "32768K"
+    const auto size = parse_size(machine.read_line(folder + "/" + name + "/size").value_or(""));
+    if (size) largest = std::max(largest.value_or(0), *size);
+  }
+  return largest;
 }
 
 // The RAM under test is always this machine's, also when the board beside it is a virtual one.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -39,9 +40,11 @@ class RamRegion {
   using KeepGoing = std::function<bool(std::size_t present)>;
 
   // `bytes` is rounded up to pages. The pool must outlive the region, which is given back by its
-  // threads: not from within one of its runs. Errors: exhausted; cancelled.
+  // threads: not from within one of its runs. Gives up while `machine` still has half the reserve.
+  // Errors: exhausted; cancelled.
   static Result<RamRegion> allocate(std::size_t bytes, WorkerPool& workers,
-                                    const KeepGoing& keep_going);
+                                    const KeepGoing& keep_going,
+                                    const Machine& machine = Machine("/"));
   RamRegion(RamRegion&& other) noexcept;
   RamRegion& operator=(RamRegion&&) = delete;
   RamRegion(const RamRegion&) = delete;
@@ -63,5 +66,8 @@ class RamRegion {
 // The same from the files under `machine`: what Ram reads of the machine that it runs on.
 Result<std::uint64_t> available_memory(const Machine& machine);
 Result<std::uint64_t> total_memory(const Machine& machine);
+// Of the first processor's caches (kernel documentation, ABI/testing/sysfs-devices-system-cpu);
+// none when the kernel does not tell.
+std::optional<std::uint64_t> largest_cache(const Machine& machine);
 
 }  // namespace assay::probes

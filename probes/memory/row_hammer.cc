@@ -239,7 +239,7 @@ Probe row_hammer_probe() {
       .measurements = {{"flips", "1", "words that changed", true},
                        {"pairs", "1", "pairs of rows that were read in turn"},
                        {"activations_per_refresh", "1", "of each row, in 64 ms"}},
-      .check = nullptr,
+      .check = check_sizes,
       .preflight = preflight,
       .run = run_row_hammer,
       .monitor = nullptr,

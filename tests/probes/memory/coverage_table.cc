@@ -1,6 +1,7 @@
 // Prints docs/memory-coverage.md: what each memory test finds, measured on the simulated memory.
 #include <fmt/core.h>
 
+#include "probes/memory/block_move.h"
 #include "tests/probes/memory/simulated_run.h"
 
 namespace assay::test {
@@ -56,9 +57,11 @@ Partial percentages depend on the number of cells and are no contract. 100 is: s
   for (const auto& names : {marches, patterns}) {
     for (const std::string& name : names) {
       const auto test = probes::make_algorithm(name, {.backgrounds = 1});
-      // A block move writes or copies each cell and verifies it.
-      std::size_t operations = test->block_move ? 6 : 0;
-      for (const auto& element : test->elements) operations += element.operations.size();
+      const std::size_t half = 2;
+      double operations =
+          test->block_move ? static_cast<double>(probes::block_move_lines(half)) / (2 * half) : 0;
+      for (const auto& element : test->elements)
+        operations += static_cast<double>(element.operations.size());
       fmt::print("| {} | {} | {} |\n", name, test->notation, operations);
     }
   }

@@ -29,7 +29,8 @@ TEST(MemoryRun, everyPassBelongsToAnIterationThatWasAskedFor) {
     const std::lock_guard lock(mutex);
     seen.push_back(run.iteration());
   };
-  for (std::uint64_t i = 1; i <= iterations; ++i) ASSERT_TRUE(run.iterate(i));
+  for (std::uint64_t i = 1; i <= iterations; ++i)
+    ASSERT_EQ(run.iterate(i), MemoryRun::Iteration::whole);
   const std::size_t before_the_end = seen.size();
   ASSERT_TRUE(run.finish());
   EXPECT_GT(seen.size(), before_the_end) << "nothing was left to verify: not the case meant";

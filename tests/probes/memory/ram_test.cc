@@ -74,6 +74,32 @@ TEST_F(AvailableMemory, theTightestOfTheGroupsAroundUsCounts) {
   EXPECT_EQ(available(), 4 * gib - 256 * mebibyte);
 }
 
+// What a group has read of files fills it, and is given back when it is needed.
+TEST_F(AvailableMemory, filesThatWereReadAreNotInTheWay) {
+  root_.write("proc/meminfo", "MemAvailable: 33554432 kB\n");
+  root_.write("proc/self/cgroup", "0::/a\n");
+  root_.write("sys/fs/cgroup/a/memory.max", std::to_string(4 * gib));
+  root_.write("sys/fs/cgroup/a/memory.current", std::to_string(3 * gib));
+  EXPECT_EQ(available(), 1 * gib - 256 * mebibyte);
+  root_.write("sys/fs/cgroup/a/memory.stat",
+              "anon 5\nactive_file 7\ninactive_file " + std::to_string(2 * gib) + "\n");
+  EXPECT_EQ(available(), 3 * gib - 256 * mebibyte);
+  root_.write("proc/self/cgroup", "5:memory:/b\n");
+  root_.write("sys/fs/cgroup/memory/b/memory.limit_in_bytes", std::to_string(4 * gib));
+  root_.write("sys/fs/cgroup/memory/b/memory.usage_in_bytes", std::to_string(3 * gib));
+  root_.write("sys/fs/cgroup/memory/b/memory.stat",
+              "inactive_file 9\ntotal_inactive_file " + std::to_string(gib) + "\n");
+  EXPECT_EQ(available(), 2 * gib - 256 * mebibyte);
+}
+
+TEST_F(AvailableMemory, theLargestCacheIsTold) {
+  EXPECT_FALSE(largest_cache(Machine(root_.root())));
+  root_.write("sys/devices/system/cpu/cpu0/cache/index0/size", "32K\n");
+  root_.write("sys/devices/system/cpu/cpu0/cache/index3/size", "32768K\n");
+  root_.write("sys/devices/system/cpu/cpu0/cache/uevent", "");
+  EXPECT_EQ(largest_cache(Machine(root_.root())), std::uint64_t{32} << 20);
+}
+
 TEST_F(AvailableMemory, isNeverGuessed) {
   EXPECT_FALSE(available());
   for (const char* content :
@@ -122,6 +148,19 @@ TEST_F(RamRegionTest, moreThanThereIsIsAnError) {
   const auto region = allocate(std::size_t{1} << 60);
   ASSERT_FALSE(region);
   EXPECT_EQ(region.error().kind, ErrorKind::exhausted);
+}
+
+// Others have taken it since it was asked how much there is.
+TEST_F(RamRegionTest, whatOthersNeedIsLeftToThem) {
+  const test::Scratch root;
+  root.write("proc/meminfo", "MemAvailable: 140000 kB\n");
+  const auto region = RamRegion::allocate(
+      std::size_t{64} << 20, workers_, [](std::size_t) { return true; }, Machine(root.root()));
+  ASSERT_FALSE(region);
+  EXPECT_EQ(region.error().kind, ErrorKind::exhausted);
+  root.write("proc/meminfo", "MemAvailable: 400000 kB\n");
+  EXPECT_TRUE(RamRegion::allocate(
+      std::size_t{64} << 20, workers_, [](std::size_t) { return true; }, Machine(root.root())));
 }
 
 TEST_F(RamRegionTest, canBeHandedOn) {
