@@ -28,16 +28,10 @@ std::string counted(std::uint64_t count, const char* what) {
 }
 
 std::string evidence_of(const BadWord& word, WordVerdict verdict) {
-  const MemoryError& e = word.first;
-  std::string text = fmt::format("address {}", hex(e.address));
-  if (e.physical) text += fmt::format(", physical {}", hex(*e.physical));
-  text += fmt::format(": expected {}, found {}, bits {} ({}, {}, iteration {}", hex(e.expected),
-                      hex(e.actual), hex(word.flipped), e.test, e.element, e.iteration);
-  if (e.processor >= 0) text += fmt::format(", processor {}", e.processor);
-  if (e.temperature_mc) {
-    text += fmt::format(", {:.1f} C", static_cast<double>(*e.temperature_mc) / 1000);
-  }
-  text += fmt::format(", {})  {}", timestamp(e.wall_ns), counted(word.errors, "error"));
+  MemoryError error = word.first;
+  // All bits that ever flipped.
+  error.actual = error.expected ^ word.flipped;
+  std::string text = evidence_of(error) + "  " + counted(word.errors, "error");
   if (word.retest.rounds > 0) {
     text += fmt::format(", retest {} of {} failed: {}", word.retest.failed, word.retest.rounds,
                         to_text(verdict));
@@ -64,6 +58,18 @@ nlohmann::json to_json(const MemoryError& error) {
 }
 
 }  // namespace
+
+std::string evidence_of(const MemoryError& e) {
+  std::string text = fmt::format("address {}", hex(e.address));
+  if (e.physical) text += fmt::format(", physical {}", hex(*e.physical));
+  text += fmt::format(": expected {}, found {}, bits {} ({}, {}, iteration {}", hex(e.expected),
+                      hex(e.actual), hex(e.flipped()), e.test, e.element, e.iteration);
+  if (e.processor >= 0) text += fmt::format(", processor {}", e.processor);
+  if (e.temperature_mc) {
+    text += fmt::format(", {:.1f} C", static_cast<double>(*e.temperature_mc) / 1000);
+  }
+  return text + ", " + timestamp(e.wall_ns) + ")";
+}
 
 void record_error(reports::StepRecorder& recorder, const MemoryError& error) {
   recorder.extension("assay.memory.mismatch", to_json(error));

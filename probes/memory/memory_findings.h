@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "base/machine.h"
 #include "probes/framework/context.h"
@@ -12,6 +13,9 @@ namespace assay::probes {
 
 // One error, as it is seen.
 void record_error(reports::StepRecorder& recorder, const MemoryError& error);
+
+// "address 0x..., physical 0x...: expected ..., found ..., bits ... (test, ...)"
+std::string evidence_of(const MemoryError& error);
 
 // At the end: the fault, its likely cause, the map of the errors, what keeps a kernel off the
 // pages.

@@ -9,8 +9,10 @@
 #include "base/units.h"
 #include "probes/memory/cache_flush.h"
 #include "probes/memory/dram_rows.h"
+#include "probes/memory/memory_findings.h"
 #include "probes/memory/memory_options.h"
 #include "probes/memory/page_map.h"
+#include "probes/thermal/thermal_zones.h"
 
 namespace assay::probes {
 namespace {
@@ -72,12 +74,16 @@ class RowHammer {
   // Bits that flipped in the region while the pair was read in turn; how often it was.
   struct Hammered {
     std::uint64_t flipped_words = 0;
+    std::uint64_t wrong_before = 0;      // words that were wrong before anything was hammered
     double activations_per_refresh = 0;  // of each of the two rows
   };
   Hammered hammer(const RowPair& pair, std::uint64_t windows, std::vector<Mismatch>& found) {
     Hammered result;
     for (const std::uint64_t pattern : {std::uint64_t{0}, ~std::uint64_t{0}}) {
       pass(true, pattern, found);
+      // What is wrong without it is no doing of the rows.
+      result.wrong_before += pass(false, pattern, found);
+      if (result.wrong_before > 0) return result;
       const std::int64_t start = monotonic_ns();
       std::uint64_t turns = 0;
       std::int64_t now = start;
@@ -163,26 +169,49 @@ class RowHammer {
   double threshold_ = 0;
 };
 
-void report(reports::StepRecorder& recorder, const std::vector<RowPair>& pairs, std::uint64_t flips,
-            double activations, const std::vector<Mismatch>& found) {
+// All that is known of each, in the journal; of the first in the finding.
+std::vector<std::string> record(StepContext& context, const RamRegion& region,
+                                const std::vector<Mismatch>& found) {
+  constexpr std::size_t most_recorded = 1000;
+  constexpr std::size_t most_lines_of_evidence = 8;
+  const auto map = PageMap::open();
+  std::vector<std::string> evidence;
+  for (std::size_t i = 0; i < std::min(found.size(), most_recorded); ++i) {
+    const Mismatch& m = found[i];
+    const std::byte* const at = region.bytes().data() + m.offset;
+    MemoryError error{.offset = m.offset,
+                      .address = reinterpret_cast<std::uintptr_t>(at),
+                      .expected = m.expected,
+                      .actual = m.actual,
+                      .again = m.again,
+                      .test = "row hammer",
+                      .element = "w, rows read in turn, r",
+                      .iteration = 1,
+                      .processor = m.processor,
+                      .wall_ns = m.wall_ns};
+    if (map) error.physical = map->physical_address(at);
+    error.temperature_mc = board_temperature(context.bench.machine, context.bench.board);
+    record_error(context.recorder, error);
+    if (evidence.size() < most_lines_of_evidence) evidence.push_back(evidence_of(error));
+  }
+  return evidence;
+}
+
+void report(StepContext& context, const RamRegion& region, const std::vector<RowPair>& pairs,
+            std::uint64_t flips, double activations, const std::vector<Mismatch>& found) {
+  reports::StepRecorder& recorder = context.recorder;
   recorder.measure("flips", static_cast<std::int64_t>(flips), "1");
   recorder.measure("pairs", static_cast<std::int64_t>(pairs.size()), "1");
   recorder.measure("activations_per_refresh", activations, "1");
   recorder.headline(fmt::format("{} pairs, {:.0f}k/refresh", pairs.size(), activations / 1000));
   if (flips == 0) return;
-  std::vector<std::string> evidence;
-  for (const Mismatch& m : found) {
-    if (evidence.size() >= 8) break;
-    evidence.push_back(fmt::format("offset {:#x}: expected {:#018x}, found {:#018x}", m.offset,
-                                   m.expected, m.actual));
-  }
   recorder.finding({.code = "MEM_ROW_HAMMER",
                     .message = fmt::format(
                         "{} words changed while neighbouring rows were read {:.0f} times in a "
                         "refresh interval.",
                         flips, activations),
                     .where = "RAM",
-                    .evidence = std::move(evidence)});
+                    .evidence = record(context, region, found)});
 }
 
 Result<> run_row_hammer(StepContext& context) {
@@ -214,10 +243,20 @@ Result<> run_row_hammer(StepContext& context) {
     context.recorder.progress(i, pairs.size(),
                               fmt::format("pair {} of {}  flips {}", i + 1, pairs.size(), flips));
     const auto hammered = hammer.hammer(pairs[i], windows, found);
+    if (hammered.wrong_before > 0) {
+      context.recorder.finding(
+          {.code = "MEM_CORRUPTION_ERR",
+           .message = fmt::format("{} words read back wrong before any row was hammered: assay mem "
+                                  "tells more.",
+                                  hammered.wrong_before),
+           .where = "RAM",
+           .evidence = record(context, *region, found)});
+      return {};
+    }
     flips += hammered.flipped_words;
     activations = std::max(activations, hammered.activations_per_refresh);
   }
-  report(context.recorder, pairs, flips, activations, found);
+  report(context, *region, pairs, flips, activations, found);
   if (context.cancelled()) return fail(ErrorKind::cancelled, "stopped before the last pair");
   return {};
 }

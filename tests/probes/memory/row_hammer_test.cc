@@ -136,7 +136,22 @@ TEST_F(RowHammer, findsTheBitThatFlippedBetweenTheRows) {
   ASSERT_NE(finding, nullptr);
   ASSERT_EQ(finding->evidence.size(), 1U);
   EXPECT_THAT(finding->evidence[0], HasSubstr("expected 0x0000000000000000, found "
-                                              "0x0000000000000008"));
+                                              "0x0000000000000008, bits 0x0000000000000008"));
+  EXPECT_THAT(finding->evidence[0], testing::MatchesRegex("address 0x[0-9a-f]+, physical 0x.*"));
+  EXPECT_THAT(outcome.journal, HasSubstr("assay.memory.mismatch"));
+}
+
+TEST_F(RowHammer, aBitThatIsStuckIsNoDoingOfTheRows) {
+  simulate(false);
+  bench_.ram.at = {77};
+  bench_.ram.on_write = [](std::byte* region, std::size_t line) {
+    region[line * line_bytes] |= std::byte{1};
+  };
+  const Outcome outcome = run();
+  if (!frames_are_told(outcome)) return;
+  EXPECT_EQ(outcome.step.state, StepState::fail);
+  EXPECT_NE(outcome.finding("MEM_CORRUPTION_ERR"), nullptr);
+  EXPECT_EQ(outcome.finding("MEM_ROW_HAMMER"), nullptr);
 }
 
 TEST_F(RowHammer, rowsThatCannotBeFoundAreSaidSoAndAreNoPass) {
