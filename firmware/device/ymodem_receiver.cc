@@ -1,17 +1,12 @@
 #include "firmware/device/ymodem_receiver.h"
 
 #include "firmware/device/checksum.h"
+#include "firmware/device/ymodem_protocol.h"
 
 namespace assay::firmware::device {
 namespace {
 
-constexpr std::uint8_t soh = 0x01;
-constexpr std::uint8_t stx = 0x02;
-constexpr std::uint8_t eot = 0x04;
-constexpr std::uint8_t ack = 0x06;
-constexpr std::uint8_t backspace = 0x08;
-constexpr std::uint8_t nak = 0x15;
-constexpr std::uint8_t can = 0x18;
+using namespace ymodem;
 
 constexpr std::uint32_t invite_ms = 1000;
 constexpr std::uint32_t most_invitations = 60;
@@ -224,8 +219,8 @@ void YmodemReceiver::error(bool silent_line, std::uint32_t now_ms) {
 
 void YmodemReceiver::stop(State state) {
   state_ = state;
-  for (int i = 0; i < 8; ++i) send(can);
-  for (int i = 0; i < 8; ++i) send(backspace);
+  for (int i = 0; i < cancel_bytes; ++i) send(can);
+  for (int i = 0; i < cancel_bytes; ++i) send(backspace);
 }
 
 }  // namespace assay::firmware::device

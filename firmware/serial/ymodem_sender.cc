@@ -7,17 +7,13 @@
 #include <vector>
 
 #include "firmware/device/checksum.h"
+#include "firmware/device/ymodem_protocol.h"
 
 namespace assay::firmware {
 namespace {
 
-constexpr std::uint8_t soh = 0x01;
-constexpr std::uint8_t stx = 0x02;
-constexpr std::uint8_t eot = 0x04;
-constexpr std::uint8_t ack = 0x06;
-constexpr std::uint8_t backspace = 0x08;
-constexpr std::uint8_t nak = 0x15;
-constexpr std::uint8_t can = 0x18;
+using namespace device::ymodem;
+
 constexpr std::uint8_t padding = 0x1A;
 
 constexpr std::size_t short_block = 128;
@@ -66,9 +62,9 @@ class Sender {
   }
 
   void tell_cancelled() {
-    std::array<std::uint8_t, 16> bytes{};
-    std::fill_n(bytes.begin(), 8, can);
-    std::fill_n(bytes.begin() + 8, 8, backspace);
+    std::array<std::uint8_t, 2 * cancel_bytes> bytes{};
+    std::fill_n(bytes.begin(), cancel_bytes, can);
+    std::fill_n(bytes.begin() + cancel_bytes, cancel_bytes, backspace);
     (void)transport_.write(bytes, monotonic_ns() + ns_per_s);
   }
 
