@@ -114,8 +114,8 @@ class Sender {
 
   Result<> wait_for_invitation(std::int64_t timeout_ns) {
     const auto asked = wait_for('C', 'C', timeout_ns);
-    if (asked || asked.error().kind != ErrorKind::timeout)
-      return asked ? Result<>() : std::unexpected(asked.error());
+    if (asked) return {};
+    if (asked.error().kind != ErrorKind::timeout) return std::unexpected(asked.error());
     return error(ErrorKind::timeout, "the receiver did not ask for the file");
   }
 
