@@ -6,6 +6,8 @@
 #include <deque>
 #include <functional>
 
+#include "tests/firmware/endless_line.h"
+
 namespace assay::firmware {
 namespace {
 
@@ -136,18 +138,7 @@ TEST(AtClient, callsATransferOffThatMayRunBeforeItAsksAgain) {
 }
 
 TEST(AtClient, aBoardThatNeverStopsTalkingHasADeadlineToo) {
-  class Chatter final : public Transport {
-   public:
-    Result<std::size_t> read(std::span<std::uint8_t> buffer, std::int64_t) override {
-      buffer[0] = 'x';
-      return 1;
-    }
-    Result<> write(std::span<const std::uint8_t>, std::int64_t) override { return {}; }
-    Result<> discard_input() override { return {}; }
-    Result<> set_baud(int) override { return {}; }
-    const std::string& name() const override { return name_; }
-    std::string name_ = "chatter";
-  } chatter;
+  EndlessLine chatter('x');
   const auto reply = AtClient(chatter).command("AT", {.timeout_ns = 20 * ns_per_ms, .tries = 1});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().kind, ErrorKind::protocol);

@@ -1,62 +1,21 @@
-// Our sender and our receiver, against each other through a bad line, and each against lrzsz.
+// Our sender and our receiver, against each other through a bad line.
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <cstring>
 #include <deque>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 
-#include "firmware/device/checksum.h"
+#include "base/clock.h"
 #include "firmware/device/ymodem_receiver.h"
 #include "firmware/serial/ymodem_sender.h"
-#include "tests/base/scratch.h"
-#include "tests/firmware/pseudo_terminal.h"
+#include "tests/firmware/endless_line.h"
+#include "tests/firmware/received_file.h"
 
 namespace assay::firmware {
 namespace {
 
 using device::YmodemReceiver;
-using Bytes = std::vector<std::uint8_t>;
-using test::Scratch;
-
-Bytes content_of(std::size_t size) {
-  Bytes bytes(size);
-  std::mt19937 random(static_cast<unsigned>(size));
-  for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random());
-  return bytes;
-}
-
-// What the receiver made of it.
-struct Received {
-  std::string name;
-  std::uint32_t announced = 0;
-  bool size_known = false;
-  Bytes bytes;
-  std::uint32_t most = UINT32_MAX;  // more than this is refused
-
-  device::FileSink sink() {
-    return {this,
-            [](void* self, const char* text, std::uint32_t size, bool known) {
-              auto& r = *static_cast<Received*>(self);
-              r.name = text;
-              r.announced = size;
-              r.size_known = known;
-              r.bytes.clear();
-              return size <= r.most;
-            },
-            [](void* self, const std::uint8_t* data, std::uint32_t size) {
-              auto& r = *static_cast<Received*>(self);
-              r.bytes.insert(r.bytes.end(), data, data + size);
-              return r.bytes.size() <= r.most;
-            }};
-  }
-};
 
 // The receiver at the other end of a wire on which bytes are lost, doubled and changed. Its clock
 // goes 25 times as fast as ours: its timeouts are for real lines.
@@ -241,61 +200,14 @@ TEST(Ymodem, anEndThatWasNotTakenIsSaidAgain) {
 }
 
 TEST(Ymodem, aLineThatNeverFallsSilentHasADeadlineToo) {
-  class Endless final : public Transport {
-   public:
-    explicit Endless(std::uint8_t byte) : byte_(byte) {}
-    Result<std::size_t> read(std::span<std::uint8_t> buffer, std::int64_t) override {
-      buffer[0] = byte_;
-      return 1;
-    }
-    Result<> write(std::span<const std::uint8_t>, std::int64_t) override { return {}; }
-    Result<> discard_input() override { return {}; }
-    Result<> set_baud(int) override { return {}; }
-    const std::string& name() const override { return name_; }
-
-   private:
-    std::uint8_t byte_;
-    std::string name_ = "endless";
-  };
   for (const std::uint8_t byte : {'C', 'x', '\x15'}) {
-    Endless wire(byte);
+    EndlessLine wire(byte);
     ModemOptions options = quick();
     options.start_timeout_ns = 50 * ns_per_ms;
     const auto sent = send_file(wire, "npu.bin", content_of(300), options);
     ASSERT_FALSE(sent) << byte;
     EXPECT_EQ(sent.error().kind, ErrorKind::timeout) << byte;
   }
-}
-
-// Its power stays on, and whoever comes next asks who is there: that is no sign of the sender.
-TEST(Ymodem, aReceiverWhoseSenderIsGoneGivesUpThoughSomebodyAsks) {
-  Received received;
-  std::vector<std::uint8_t> said;
-  YmodemReceiver receiver({[](void* to, const std::uint8_t* bytes, std::size_t size) {
-                             auto& all = *static_cast<std::vector<std::uint8_t>*>(to);
-                             all.insert(all.end(), bytes, bytes + size);
-                           },
-                           &said},
-                          received.sink());
-  receiver.start(0);
-  Bytes header(133, 0);
-  header[0] = 0x01;
-  header[2] = 0xFF;
-  std::memcpy(&header[3], "npu.bin\0009999", 12);
-  const std::uint16_t crc = device::crc16_xmodem(&header[3], 128);
-  header[131] = static_cast<std::uint8_t>(crc >> 8);
-  header[132] = static_cast<std::uint8_t>(crc);
-  for (const std::uint8_t byte : header) receiver.receive(byte, 10);
-  ASSERT_EQ(received.name, "npu.bin");
-  std::uint32_t now = 10;
-  for (; receiver.state() == YmodemReceiver::State::running && now < 200'000; now += 100) {
-    receiver.tick(now);
-    for (const char c : std::string("\rAT\r")) {
-      receiver.receive(static_cast<std::uint8_t>(c), now);
-    }
-  }
-  EXPECT_EQ(receiver.state(), YmodemReceiver::State::failed);
-  EXPECT_LE(now, 31'000u);
 }
 
 TEST(Ymodem, aReceiverThatRefusesIsHeard) {
@@ -329,233 +241,6 @@ TEST(Ymodem, namesThatAFileSystemCouldMistakeAreRefused) {
   for (const std::string& name :
        {std::string(), std::string("../x"), std::string("a b"), std::string(101, 'a')}) {
     EXPECT_EQ(send_file(wire, name, content_of(1)).error().kind, ErrorKind::usage) << name;
-  }
-}
-
-// The receiver alone, byte by byte.
-class Receiver : public testing::Test {
- protected:
-  Receiver() { receiver_.start(0); }
-  void send(const Bytes& bytes) {
-    for (const std::uint8_t byte : bytes) receiver_.receive(byte, now_ms_);
-  }
-  static Bytes block(std::uint8_t number, Bytes data, std::size_t size) {
-    data.resize(size);
-    Bytes all;
-    all.reserve(size + 5);
-    all.push_back(size == 128 ? 1 : 2);
-    all.push_back(number);
-    all.push_back(static_cast<std::uint8_t>(~number));
-    all.insert(all.end(), data.begin(), data.end());
-    const std::uint16_t crc = device::crc16_xmodem(data.data(), data.size());
-    all.push_back(static_cast<std::uint8_t>(crc >> 8));
-    all.push_back(static_cast<std::uint8_t>(crc));
-    return all;
-  }
-  static Bytes header(const std::string& text) { return block(0, {text.begin(), text.end()}, 128); }
-  void wait(std::uint32_t ms) {
-    for (std::uint32_t end = now_ms_ + ms; now_ms_ != end;) receiver_.tick(now_ms_ += 50);
-  }
-
-  std::string sent_;
-  Received received_;
-  std::uint32_t now_ms_ = 0;
-  YmodemReceiver receiver_{{[](void* out, const std::uint8_t* bytes, std::size_t size) {
-                              static_cast<std::string*>(out)->append(
-                                  reinterpret_cast<const char*>(bytes), size);
-                            },
-                            &sent_},
-                           received_.sink()};
-};
-
-TEST_F(Receiver, asksOnceASecondAndGivesUpAfterAMinute) {
-  wait(10'000);
-  EXPECT_EQ(sent_, std::string(11, 'C'));
-  wait(60'000);
-  EXPECT_EQ(receiver_.state(), YmodemReceiver::State::silent);
-}
-
-TEST_F(Receiver, oneCancelIsNoiseAndTwoAreNot) {
-  send({0x18, 'x', 0x18});
-  EXPECT_EQ(receiver_.state(), YmodemReceiver::State::running);
-  send({0x18});
-  EXPECT_EQ(receiver_.state(), YmodemReceiver::State::cancelled);
-}
-
-TEST_F(Receiver, aRepeatedBlockIsAcknowledgedAndNotKeptTwice) {
-  send(
-      header(std::string("f\0"
-                         "300",
-                         5)));
-  send(block(1, Bytes(128, 'a'), 128));
-  send(block(1, Bytes(128, 'a'), 128));
-  send(block(2, Bytes(172, 'b'), 1024));
-  send({4, 4});
-  EXPECT_EQ(sent_, "C\6C\6\6\6\x15\6C");
-  EXPECT_EQ(received_.bytes.size(), 300U);
-  send(header(""));
-  EXPECT_EQ(receiver_.state(), YmodemReceiver::State::done);
-}
-
-TEST_F(Receiver, anEndThatCameOutOfNoiseEndsNothing) {
-  send(
-      header(std::string("f\0"
-                         "256",
-                         5)));
-  send(block(1, Bytes(128, 'a'), 128));
-  send({4});
-  EXPECT_EQ(sent_.back(), 0x15);
-  send(block(2, Bytes(128, 'b'), 128));
-  EXPECT_EQ(received_.bytes.size(), 256U);
-  EXPECT_EQ(receiver_.state(), YmodemReceiver::State::running);
-}
-
-TEST_F(Receiver, aFileShorterOrLongerThanAnnouncedIsNone) {
-  send(
-      header(std::string("f\0"
-                         "256",
-                         5)));
-  send(block(1, Bytes(128, 'a'), 128));
-  send({4, 4});
-  EXPECT_EQ(receiver_.state(), YmodemReceiver::State::refused);
-  receiver_.start(now_ms_);
-  send(
-      header(std::string("f\0"
-                         "128",
-                         5)));
-  send(block(1, Bytes(128, 'a'), 128));
-  send(block(2, Bytes(128, 'a'), 128));
-  EXPECT_EQ(receiver_.state(), YmodemReceiver::State::refused);
-}
-
-TEST_F(Receiver, aMissingBlockEndsTheTransfer) {
-  send(
-      header(std::string("f\0"
-                         "9999",
-                         6)));
-  send(block(1, {}, 128));
-  send(block(3, {}, 128));
-  EXPECT_EQ(receiver_.state(), YmodemReceiver::State::failed);
-}
-
-TEST_F(Receiver, theNumberWrapsToZero) {
-  send(
-      header(std::string("f\0"
-                         "99999",
-                         7)));
-  for (int i = 1; i <= 300; ++i) {
-    send(block(static_cast<std::uint8_t>(i), Bytes(128, static_cast<std::uint8_t>(i)), 128));
-  }
-  EXPECT_EQ(receiver_.state(), YmodemReceiver::State::running);
-  EXPECT_EQ(received_.bytes.size(), 300U * 128);
-}
-
-// lrzsz at the other end of a pseudo-terminal, in a folder of its own.
-class Lrzsz {
- public:
-  Lrzsz(const PseudoTerminal& terminal, const Scratch& folder, std::vector<std::string> command) {
-    std::vector<char*> argv;
-    for (auto& word : command) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    const std::string path = folder.root();
-    pid_ = fork();
-    if (pid_ == 0) {
-      // Only async-signal-safe calls here.
-      dup2(terminal.master.get(), 0);
-      dup2(terminal.master.get(), 1);
-      if (chdir(path.c_str()) != 0) _exit(126);
-      execvp(argv[0], argv.data());
-      _exit(127);
-    }
-  }
-  int wait() {
-    int status = -1;
-    waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-  ~Lrzsz() {
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-    }
-  }
-
- private:
-  pid_t pid_ = -1;
-};
-
-const std::size_t interop_sizes[] = {0, 1, 127, 128, 1023, 1024, 1025, 4 << 20};
-
-TEST(Lrzsz, itsReceiverTakesWhatWeSend) {
-  for (const std::size_t size : interop_sizes) {
-    const Scratch folder;
-    const PseudoTerminal terminal;
-    Lrzsz rb(terminal, folder, {"rb", "-y", "-q"});
-    auto transport = open_transport(terminal.path, 115200);
-    ASSERT_TRUE(transport) << transport.error().text();
-    const Bytes content = content_of(size);
-    // A block that it flushes away on a busy machine is sent again soon.
-    const auto sent = send_file(**transport, "npu.bin", content, {.answer_timeout_ns = ns_per_s});
-    ASSERT_TRUE(sent) << size << " " << sent.error().text();
-    EXPECT_EQ(rb.wait(), 0) << size;
-    EXPECT_EQ(folder.content("npu.bin"), std::string(content.begin(), content.end())) << size;
-  }
-}
-
-TEST(Lrzsz, itsXmodemReceiverTakesWhatWeSend) {
-  const Scratch folder;
-  const PseudoTerminal terminal;
-  Lrzsz rx(terminal, folder, {"rx", "-c", "-q", "npu.bin"});
-  auto transport = open_transport(terminal.path, 115200);
-  ASSERT_TRUE(transport);
-  const Bytes content = content_of(3000);
-  // When it leaves it may throw away the ACK that it has just sent for the end of the file; then
-  // the sender cannot know. What counts here is the file.
-  const auto sent =
-      send_file(**transport, "npu.bin", content, {.protocol = XyModem::xmodem_1k, .tries = 2});
-  if (!sent) {
-    EXPECT_EQ(sent.error().what, "the receiver did not take the end of the file");
-  }
-  EXPECT_EQ(rx.wait(), 0);
-  // XMODEM knows no length: the last block is filled up.
-  EXPECT_EQ(folder.content("npu.bin").substr(0, 3000), std::string(content.begin(), content.end()));
-}
-
-TEST(Lrzsz, itsSenderIsUnderstood) {
-  for (const char* blocks : {"-k", ""}) {
-    for (const std::size_t size : interop_sizes) {
-      const Scratch folder;
-      const Bytes content = content_of(size);
-      folder.write("npu.bin", std::string(content.begin(), content.end()));
-      const PseudoTerminal terminal;
-      auto transport = open_transport(terminal.path, 115200);
-      ASSERT_TRUE(transport);
-      std::vector<std::string> command = {"sb", "-q", "npu.bin"};
-      if (*blocks != '\0') command.insert(command.begin() + 1, blocks);
-      Lrzsz sb(terminal, folder, command);
-      Received received;
-      YmodemReceiver receiver(
-          {[](void* self, const std::uint8_t* bytes, std::size_t n) {
-             (void)static_cast<Transport*>(self)->write({bytes, n}, monotonic_ns() + ns_per_s);
-           },
-           transport->get()},
-          received.sink());
-      const auto now_ms = [] { return static_cast<std::uint32_t>(monotonic_ns() / ns_per_ms); };
-      receiver.start(now_ms());
-      std::uint8_t buffer[512];
-      const std::int64_t deadline = monotonic_ns() + 60 * ns_per_s;
-      while (receiver.state() == YmodemReceiver::State::running && monotonic_ns() < deadline) {
-        const auto got = (*transport)->read(buffer, monotonic_ns() + 50 * ns_per_ms);
-        for (std::size_t i = 0; got && i < *got; ++i) receiver.receive(buffer[i], now_ms());
-        receiver.tick(now_ms());
-      }
-      EXPECT_EQ(receiver.state(), YmodemReceiver::State::done) << blocks << size;
-      EXPECT_EQ(received.bytes, content) << blocks << size;
-      EXPECT_EQ(sb.wait(), 0) << blocks << size;
-      // Blocks of 128 bytes make the large file a matter of many turns; once is enough.
-      if (*blocks == '\0' && size > 1024) break;
-    }
   }
 }
 

@@ -40,7 +40,8 @@ the code that runs them on real memory (`probes/memory/element-inl.h`); so are t
 move.
 
 Partial percentages depend on the number of cells and are no contract. 100 is: see the expectations in
-`tests/probes/memory/coverage_test.cc`, which are the published ones.
+`tests/probes/memory/coverage_test.cc`, which are the published ones, and for patterns that no paper
+speaks of what follows from their elements.
 
 )",
              cell_count);
