@@ -41,7 +41,6 @@ class BoardLink {
 
   // Finds the rate, and asks what runs. Each rate once, then each again: a board at the last one of
   // the list is found soon.
-  Result<FirmwareVersion> find(const AtOptions& options);
   Result<FirmwareVersion> find() { return find(at_); }
   // Resets the board. Both return when it answers again, at the rate of a fresh boot if it was
   // reset; a file that it still waits for the rest of is called off. ErrorKind::cancelled.
@@ -49,6 +48,8 @@ class BoardLink {
   Result<FirmwareVersion> come_back();
 
  private:
+  Result<FirmwareVersion> find(const AtOptions& options);
+
   OpenPort open_;
   LinkOptions options_;
   AtOptions at_;

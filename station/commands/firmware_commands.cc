@@ -29,6 +29,7 @@ struct FirmwareOptions {
   bool json = false;
 };
 
+// The board's UART, as its profile describes it, and where it is.
 struct Port {
   std::unique_ptr<Session> session;
   std::string path;
