@@ -4,12 +4,11 @@
 
 #include <random>
 
+#include "tests/firmware/bytes.h"
 #include "tests/firmware/cfi_model.h"
 
 namespace assay::firmware::device::qemu_virt {
 namespace {
-
-using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::uint32_t sector = CfiFlash::sector_bytes;
 

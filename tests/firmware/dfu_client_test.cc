@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "firmware/usb/dfu_text.h"
+#include "tests/firmware/bytes.h"
 #include "tests/firmware/dfu_board.h"
 #include "tests/firmware/firmware_image.h"
 #include "tests/firmware/in_process_dfu.h"
@@ -13,12 +14,11 @@
 namespace assay::firmware {
 namespace {
 
+using test::DfuBoard;
+using test::InProcessDfu;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-using Bytes = std::vector<std::uint8_t>;
-using test::DfuBoard;
-using test::InProcessDfu;
 
 Bytes image(const std::string& version, std::uint32_t payload_bytes = 1000,
             const std::string& board = "m6", std::uint32_t counter = 1) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "tests/firmware/bytes.h"
 #include "tests/firmware/dfu_board.h"
 #include "tests/firmware/firmware_image.h"
 
@@ -16,7 +17,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
-using Bytes = std::vector<std::uint8_t>;
 using R = DfuRequest;
 using S = DfuState;
 using test::DfuBoard;

@@ -7,12 +7,12 @@
 #include <random>
 
 #include "tests/base/scratch.h"
+#include "tests/firmware/bytes.h"
 #include "tests/support/program.h"
 
 namespace assay::firmware {
 namespace {
 
-using Bytes = std::vector<std::uint8_t>;
 using testing::HasSubstr;
 
 Bytes bytes(std::size_t size) {

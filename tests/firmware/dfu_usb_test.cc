@@ -9,6 +9,7 @@
 #include "firmware/usb/dfu_update.h"
 #include "firmware/usb/usb_dfu.h"
 #include "tests/base/scratch.h"
+#include "tests/firmware/bytes.h"
 #include "tests/firmware/dfu_board.h"
 #include "tests/firmware/firmware_image.h"
 #include "tests/firmware/mock_usb.h"
@@ -17,11 +18,10 @@
 namespace assay::firmware {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using Bytes = std::vector<std::uint8_t>;
 using test::DfuBoard;
 using test::MockUsb;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 Bytes image(const std::string& version, std::uint32_t payload_bytes = 2999) {
   return test::firmware_image(version, payload_bytes, "m6");

@@ -4,13 +4,11 @@
 #include <cstdint>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "firmware/device/ymodem_receiver.h"
+#include "tests/firmware/bytes.h"
 
 namespace assay::firmware {
-
-using Bytes = std::vector<std::uint8_t>;
 
 inline Bytes content_of(std::size_t size) {
   Bytes bytes(size);

@@ -10,6 +10,7 @@
 
 #include "firmware/device/checksum.h"
 #include "firmware/device/sha256.h"
+#include "tests/firmware/bytes.h"
 #include "tests/firmware/firmware_image.h"
 #include "tests/firmware/nor_flash.h"
 
@@ -21,8 +22,6 @@ using test::NorFlash;
 constexpr std::uint32_t sector = 256;
 constexpr FlashLayout layout{{0, sector}, {2 * sector, 18 * sector}, 16 * sector};
 constexpr std::uint32_t sectors = 34;
-
-using Bytes = std::vector<std::uint8_t>;
 
 Bytes image(const std::string& version, std::uint32_t payload_bytes = 1001,
             const std::string& board = "m6", std::uint32_t counter = 1) {

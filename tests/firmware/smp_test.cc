@@ -15,6 +15,7 @@
 #include "firmware/serial/ymodem_sender.h"
 #include "firmware/update/board_client.h"
 #include "tests/base/scratch.h"
+#include "tests/firmware/bytes.h"
 #include "tests/firmware/firmware_image.h"
 #include "tests/firmware/pseudo_terminal.h"
 
@@ -25,8 +26,6 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
-
-using Bytes = std::vector<std::uint8_t>;
 
 // Packets and their frames as another implementation of the protocol writes them.
 struct Published {

@@ -15,6 +15,7 @@
 #include "firmware/device/usbip/message.h"
 #include "firmware/usb/dfu_client.h"
 #include "tests/base/scratch.h"
+#include "tests/firmware/bytes.h"
 #include "tests/firmware/firmware_image.h"
 
 extern char** environ;
@@ -23,7 +24,6 @@ namespace assay::firmware {
 namespace {
 
 namespace usbip = device::usbip;
-using Bytes = std::vector<std::uint8_t>;
 
 // The process, and the host's end of its socket.
 class Gadget {
