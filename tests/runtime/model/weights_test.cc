@@ -102,20 +102,36 @@ TEST(Weights, haveMeanZeroAndAVarianceThatKeepsActivationsInSize) {
   }
 }
 
-TEST(Weights, fillingCanBeCancelled) {
+// One thread: with two, the other may have filled the rest before this one first reports.
+TEST(Weights, fillingStopsAtTheNextPieceWhenCancelled) {
   const Layout layout = layout_with_layers("dense-small", "f16", 4);
   Memory memory(layout);
-  WorkerPool pool(2);
+  WorkerPool pool(1);
   CancelToken cancel;
-  std::uint64_t reported = 0;
+  std::vector<std::uint64_t> reported;
   const auto filled =
       fill_weights(layout, memory.spans, 1, pool, cancel, [&](std::uint64_t done, std::uint64_t) {
-        reported = done;
+        reported.push_back(done);
         cancel.cancel();
       });
   ASSERT_FALSE(filled);
   EXPECT_EQ(filled.error().kind, ErrorKind::cancelled);
-  EXPECT_LT(reported, layout.computed_bytes());
+  ASSERT_EQ(reported.size(), 1U);
+  EXPECT_LT(reported[0], layout.computed_bytes());
+}
+
+TEST(Weights, noThreadFillsAPieceOnceCancelled) {
+  const Layout layout = layout_with_layers("dense-small", "f16", 4);
+  Memory memory(layout);
+  WorkerPool pool(4);
+  CancelToken cancel;
+  cancel.cancel();
+  const auto filled = fill_weights(layout, memory.spans, 1, pool, cancel, {});
+  ASSERT_FALSE(filled);
+  EXPECT_EQ(filled.error().kind, ErrorKind::cancelled);
+  for (const std::span<std::byte> span : memory.spans) {
+    EXPECT_TRUE(std::ranges::all_of(span, [](std::byte b) { return b == std::byte{0}; }));
+  }
 }
 
 }  // namespace
