@@ -13,7 +13,8 @@ enum class Durability {
   synced,   // and it survives a power cut: file and folder are synced
 };
 
-// Writes beside `path` and renames over it.
+// Writes beside `path` and renames over it. A link to a file stays one; folders, devices, pipes and
+// sockets are refused.
 Result<> write_file_atomically(const std::string& path, std::string_view content,
                                Durability durability = Durability::synced);
 

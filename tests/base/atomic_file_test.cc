@@ -33,8 +33,7 @@ TEST_P(AtomicFile, makesReplacesAndEmptiesAFile) {
   }
 }
 
-TEST_P(AtomicFile, keepsTheOldContentAndNoTraceWhenTheRenameFails) {
-  // A folder that is not empty cannot be renamed over.
+TEST_P(AtomicFile, keepsAFolderOfThatName) {
   scratch_.write("target/inside", "kept");
   const auto written = write_file_atomically(scratch_ / "target", "new", GetParam());
   ASSERT_FALSE(written);
@@ -60,6 +59,29 @@ TEST_P(AtomicFile, saysWhichFileCannotBeMade) {
   ASSERT_FALSE(written);
   EXPECT_THAT(written.error().where, testing::HasSubstr("no/such/file"));
   EXPECT_TRUE(scratch_.names().empty());
+}
+
+TEST_P(AtomicFile, putsNoFileInThePlaceOfADevicePipeOrSocket) {
+  const std::string pipe = scratch_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string device = scratch_ / "null";
+  scratch_.link("null", "/dev/null");
+  for (const std::string& path : {pipe, device}) {
+    const auto written = write_file_atomically(path, "x", GetParam());
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().where, path);
+  }
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_P(AtomicFile, aLinkStaysALink) {
+  scratch_.write("real/file", "old");
+  scratch_.link("name", "real/file");
+  ASSERT_TRUE(write_file_atomically(scratch_ / "name", "new", GetParam()));
+  EXPECT_TRUE(fs::is_symlink(scratch_ / "name"));
+  EXPECT_EQ(scratch_.content("real/file"), "new");
+  EXPECT_THAT(scratch_.names(), ElementsAre("name", "real"));
 }
 
 TEST_P(AtomicFile, readersSeeOldOrNewAndNothingBetween) {
