@@ -31,15 +31,19 @@ Result<std::vector<PciFunction>> read_pci_functions(const Machine& machine) {
   if (!names) return std::unexpected(names.error());
   std::vector<PciFunction> functions;
   for (const std::string& name : *names) {
-    const auto config =
-        machine.read(std::string(devices_folder) + "/" + name + "/config", extended_config_bytes);
-    if (!config) continue;
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(config->data());
-    if (auto function = decode_config_space({bytes, config->size()}, name)) {
+    if (auto function = read_pci_function(machine, name)) {
       functions.push_back(std::move(*function));
     }
   }
   return functions;
+}
+
+std::optional<PciFunction> read_pci_function(const Machine& machine, const std::string& address) {
+  const auto config =
+      machine.read(std::string(devices_folder) + "/" + address + "/config", extended_config_bytes);
+  if (!config) return std::nullopt;
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(config->data());
+  return decode_config_space({bytes, config->size()}, address);
 }
 
 const PciFunction* upstream_port(const std::vector<PciFunction>& all, const PciFunction& function) {

@@ -177,17 +177,18 @@ TEST(PciConfig, theProbeReadsWhatTheBoardWrote) {
     EXPECT_EQ(read->vendor, f.vendor);
     EXPECT_EQ(read->device, f.device);
     if (f.kind == VirtualPciFunction::Kind::host) {
-      EXPECT_FALSE(read->link);
+      EXPECT_EQ(read->link(), nullptr);
       continue;
     }
-    ASSERT_TRUE(read->link);
-    EXPECT_EQ(read->link->speed_gts, f.speed_gts);
-    EXPECT_EQ(read->link->width, f.width);
-    EXPECT_EQ(read->link->max_speed_gts, f.max_speed_gts);
-    EXPECT_EQ(read->link->max_width, f.max_width);
+    ASSERT_NE(read->link(), nullptr);
+    EXPECT_EQ(read->link()->speed_gts, f.speed_gts);
+    EXPECT_EQ(read->link()->width, f.width);
+    EXPECT_EQ(read->link()->max_speed_gts, f.max_speed_gts);
+    EXPECT_EQ(read->link()->max_width, f.max_width);
     if (f.kind == VirtualPciFunction::Kind::root_port) {
       EXPECT_EQ(read->secondary_bus, f.secondary_bus);
-      EXPECT_EQ(read->slot_power_limit_w, f.slot_power_w);
+      ASSERT_NE(read->slot(), nullptr);
+      EXPECT_EQ(read->slot()->power_limit_w, f.slot_power_w);
     }
   }
 }

@@ -27,14 +27,15 @@ TEST(ConfigSpace, decodesHeaderAndLinkOfAnEndpoint) {
     EXPECT_EQ(f->class_code, 0x1200U);
     EXPECT_FALSE(f->is_bridge);
     EXPECT_FALSE(f->cut);
-    EXPECT_EQ(f->port_type, PortType::endpoint);
-    ASSERT_TRUE(f->link);
-    EXPECT_EQ(f->link->lnkcap, gen3_x4);
-    EXPECT_EQ(f->link->max_speed_gts, 8.0);
-    EXPECT_EQ(f->link->max_width, 4);
-    EXPECT_EQ(f->link->speed_gts, 2.5);
-    EXPECT_EQ(f->link->width, 1);
-    EXPECT_FALSE(f->slot_power_limit_w);
+    ASSERT_TRUE(f->express);
+    EXPECT_EQ(f->express->type, PortType::endpoint);
+    ASSERT_NE(f->link(), nullptr);
+    EXPECT_EQ(f->link()->lnkcap, gen3_x4);
+    EXPECT_EQ(f->link()->max_speed_gts, 8.0);
+    EXPECT_EQ(f->link()->max_width, 4);
+    EXPECT_EQ(f->link()->speed_gts, 2.5);
+    EXPECT_EQ(f->link()->width, 1);
+    EXPECT_EQ(f->slot(), nullptr);
   }
 }
 
@@ -46,11 +47,11 @@ TEST(ConfigSpace, knowsEverySpeedAndWidth) {
       // Link Training and the other bits above do not matter.
       const auto f =
           decode(ConfigBytes().pci_express(0x40, 0, code | width << 4, 0xFC00 | code | width << 4));
-      ASSERT_TRUE(f && f->link);
-      EXPECT_EQ(f->link->speed_gts, speed_of_code(code));
-      EXPECT_EQ(f->link->max_speed_gts, speed_of_code(code));
-      EXPECT_EQ(f->link->width, static_cast<int>(width));
-      EXPECT_EQ(f->link->max_width, static_cast<int>(width));
+      ASSERT_TRUE(f && f->link() != nullptr);
+      EXPECT_EQ(f->link()->speed_gts, speed_of_code(code));
+      EXPECT_EQ(f->link()->max_speed_gts, speed_of_code(code));
+      EXPECT_EQ(f->link()->width, static_cast<int>(width));
+      EXPECT_EQ(f->link()->max_width, static_cast<int>(width));
     }
   }
 }
@@ -72,9 +73,9 @@ TEST(ConfigSpace, findsTheCapabilityBehindOthersWhateverTheReservedBits) {
   // The low two bits of a pointer are to be masked (7.5.1.1.11).
   config.first_capability(0x41).capability(0x40, 0x01, 0x52).capability(0x50, 0x05, 0x73);
   const auto f = decode(config);
-  ASSERT_TRUE(f && f->link);
-  EXPECT_EQ(f->port_type, PortType::legacy_endpoint);
-  EXPECT_EQ(f->link->speed_gts, 8.0);
+  ASSERT_TRUE(f && f->link() != nullptr);
+  EXPECT_EQ(f->express->type, PortType::legacy_endpoint);
+  EXPECT_EQ(f->link()->speed_gts, 8.0);
 }
 
 TEST(ConfigSpace, aLoopOfCapabilitiesEnds) {
@@ -83,8 +84,8 @@ TEST(ConfigSpace, aLoopOfCapabilitiesEnds) {
     config.first_capability(0x40).capability(0x40, 0x01, 0x50).capability(0x50, 0x05, back_to);
     const auto f = decode(config);
     ASSERT_TRUE(f);
-    EXPECT_FALSE(f->port_type);
-    EXPECT_FALSE(f->link);
+    EXPECT_FALSE(f->express);
+    EXPECT_EQ(f->link(), nullptr);
   }
 }
 
@@ -92,21 +93,21 @@ TEST(ConfigSpace, aPointerIntoTheHeaderOrBeyondTheEndGivesNoLink) {
   for (unsigned at = 0; at < 64; ++at) {
     const auto f = decode(ConfigBytes().first_capability(at));
     ASSERT_TRUE(f);
-    EXPECT_FALSE(f->link);
+    EXPECT_EQ(f->link(), nullptr);
     EXPECT_FALSE(f->cut);
   }
   // The last four bytes hold an ID and a pointer, and nothing of the registers.
   const auto at_end = decode(ConfigBytes().first_capability(0xFC).capability(0xFC, 0x10, 0));
   ASSERT_TRUE(at_end);
-  EXPECT_FALSE(at_end->link);
+  EXPECT_EQ(at_end->link(), nullptr);
   EXPECT_TRUE(at_end->cut);
 }
 
 TEST(ConfigSpace, withoutTheListBitThereIsNoList) {
   const auto f = decode(ConfigBytes().pci_express(0x40, 0, gen3_x4, 0x0043).u16(0x06, 0x0000));
   ASSERT_TRUE(f);
-  EXPECT_FALSE(f->port_type);
-  EXPECT_FALSE(f->link);
+  EXPECT_FALSE(f->express);
+  EXPECT_EQ(f->link(), nullptr);
   EXPECT_FALSE(f->cut);
 }
 
@@ -114,8 +115,9 @@ TEST(ConfigSpace, partsOfTheRootComplexHaveNoLink) {
   for (const unsigned type : {0x9U, 0xAU}) {
     const auto f = decode(ConfigBytes().pci_express(0x40, type, gen3_x4, 0x0043));
     ASSERT_TRUE(f);
-    EXPECT_EQ(f->port_type, static_cast<PortType>(type));
-    EXPECT_FALSE(f->link);
+    ASSERT_TRUE(f->express);
+    EXPECT_EQ(f->express->type, static_cast<PortType>(type));
+    EXPECT_EQ(f->link(), nullptr);
     EXPECT_FALSE(f->cut);
   }
 }
@@ -130,21 +132,22 @@ TEST(ConfigSpace, readsABridgeAndItsSlot) {
   ASSERT_TRUE(f);
   EXPECT_TRUE(f->is_bridge);
   EXPECT_EQ(f->secondary_bus, 0x2A);
-  EXPECT_EQ(f->port_type, PortType::root_port);
-  EXPECT_EQ(f->slot_power_limit_w, 25.0);
+  EXPECT_EQ(f->express->type, PortType::root_port);
+  ASSERT_NE(f->slot(), nullptr);
+  EXPECT_EQ(f->slot()->power_limit_w, 25.0);
   // A multi-function bridge has the top bit of its header type set.
   f = decode(config.u8(0x0E, 0x81));
   EXPECT_TRUE(f->is_bridge);
   // Without a slot the register means nothing.
   f = decode(config.u8(0x43, 0x00));
-  EXPECT_FALSE(f->slot_power_limit_w);
+  EXPECT_EQ(f->slot(), nullptr);
 }
 
 TEST(ConfigSpace, slotPowerLimitsHaveScalesAndFixedSteps) {
   const auto limit = [](unsigned value, unsigned scale) {
     ConfigBytes config;
     config.pci_express(0x40, 0x4, gen3_x4, 0x1043).bridge(1).slot(0x40, value, scale);
-    return decode(config)->slot_power_limit_w;
+    return decode(config)->slot()->power_limit_w;
   };
   EXPECT_DOUBLE_EQ(*limit(75, 0), 75.0);
   EXPECT_DOUBLE_EQ(*limit(250, 1), 25.0);
@@ -167,7 +170,7 @@ TEST(ConfigSpace, whatIsNoFunctionGivesNothing) {
   EXPECT_FALSE(decode_config_space(gone, "x"));
 }
 
-TEST(ConfigSpace, cutAnywhereItNeverShowsALinkThatIsNotInTheBytes) {
+TEST(ConfigSpace, cutAnywhereItNeverShowsARegisterThatIsNotInTheBytes) {
   constexpr std::size_t at = 0x60;
   ConfigBytes config;
   config.pci_express(at, 0x4, gen3_x4, 0x0043).bridge(1).slot(at, 25, 0);
@@ -178,9 +181,10 @@ TEST(ConfigSpace, cutAnywhereItNeverShowsALinkThatIsNotInTheBytes) {
     const auto f = decode_config_space(cut, "0000:00:02.0");
     ASSERT_EQ(f.has_value(), length >= 64) << length;
     if (!f) continue;
-    EXPECT_EQ(f->link.has_value(), length >= at + 0x14) << length;
-    EXPECT_EQ(f->cut, length < at + 0x14) << length;
-    EXPECT_EQ(f->slot_power_limit_w.has_value(), length >= at + 0x18) << length;
+    EXPECT_EQ(f->link() != nullptr, length >= at + 0x14) << length;
+    EXPECT_EQ(f->slot() != nullptr, length >= at + 0x1C) << length;
+    EXPECT_EQ(f->express && f->express->link2, length >= at + 0x34) << length;
+    EXPECT_EQ(f->cut, length < at + 0x34) << length;
     // The header is whole: a bridge is known without root.
     EXPECT_TRUE(f->is_bridge);
     EXPECT_EQ(f->secondary_bus, 1);
@@ -195,10 +199,9 @@ TEST(ConfigSpace, randomBytesNeverLeadOutOfThem) {
       b = static_cast<std::uint8_t>(random() % 3 == 0 ? 0x10 : random() % 3 == 0 ? 0x40 : random());
     }
     const auto f = decode_config_space(bytes, "x");
-    if (!f || !f->link) continue;
-    ASSERT_TRUE(f->port_type);
-    ASSERT_FALSE(f->cut);
-    ASSERT_LT(f->link->width, 64);
+    if (!f || f->link() == nullptr) continue;
+    ASSERT_TRUE(f->express);
+    ASSERT_LT(f->link()->width, 64);
   }
 }
 
