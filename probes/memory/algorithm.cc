@@ -300,13 +300,9 @@ std::string element_text(const Algorithm& algorithm, std::size_t index) {
   return text;
 }
 
-bool reads_own_writes(const Element& element) {
-  bool written = false;
-  for (const Operation& op : element.operations) {
-    if (written && !op.write) return true;
-    written = written || op.write;
-  }
-  return false;
+bool cache_hides_some(const Element& element) {
+  const auto& ops = element.operations;
+  return std::adjacent_find(ops.begin(), ops.end(), cache_hides<Operation>) != ops.end();
 }
 
 std::string what_is_missed(const std::vector<Algorithm>& tests) {
@@ -343,7 +339,7 @@ const char* to_text(Flush flush) {
 }
 
 Flush flush_of(const Element& element, Flush policy) {
-  if (!reads_own_writes(element)) return Flush::none;
+  if (!cache_hides_some(element)) return Flush::none;
   return policy == Flush::automatic ? Flush::batch : policy;
 }
 

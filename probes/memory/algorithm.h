@@ -18,12 +18,13 @@ enum class Order : std::uint8_t {
   down,  // ⇓
 };
 
-// What makes a read of something just written reach DRAM instead of a cache.
+// What makes an operation reach DRAM that a cache would answer, or merge with the one before: see
+// cache_hides.
 enum class Flush : std::uint8_t {
-  automatic,  // batch where an element reads what it wrote, none elsewhere
+  automatic,  // batch where an element has such operations, none elsewhere
   none,
-  batch,  // 64 lines are written, flushed, fenced and then read
-  line,   // flush and fence behind each write that a read follows: the strict order of the element
+  batch,  // the operations before it on 64 lines, a flush of them and a fence, then go on
+  line,   // flush and fence on each cell: the strict order of the element
 };
 
 // Which words of a line an operation touches.
@@ -90,8 +91,15 @@ std::string element_text(const Algorithm& algorithm, std::size_t element);
 // (docs/memory-coverage.md); empty when there is another one.
 std::string what_is_missed(const std::vector<Algorithm>& tests);
 
-// Whether an operation of the element reads what one before it wrote.
-bool reads_own_writes(const Element& element);
+// Whether a cache keeps from DRAM what the second of two operations on one cell does, or what the
+// first did: a read is answered by it, and of two writes DRAM sees the last. A write that follows a
+// read is written back by itself.
+template <class Op>
+constexpr bool cache_hides(const Op& before, const Op& after) {
+  return before.write || !after.write;
+}
+// Whether there are two such operations in the element.
+bool cache_hides_some(const Element& element);
 
 // What the policy comes to on the element: none, batch or line; none where there is nothing to
 // flush.

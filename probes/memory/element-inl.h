@@ -63,16 +63,13 @@ HWY_NOINLINE void RunOperations(Order order, std::span<const Op> ops, bool flush
     });
   } else {
     ForCells(order, first, last, [&](std::size_t cell) ASSAY_INLINE_LAMBDA {
-      bool written = false;
-      for (const Op& op : ops) {
-        if (op.write) {
-          memory.Write(cell, memory.Prepare(op), false);
-          written = true;
-          continue;
+      for (std::size_t i = 0; i < ops.size(); ++i) {
+        if (flush_lines && i > 0 && cache_hides(ops[i - 1], ops[i])) memory.Flush(cell, cell + 1);
+        if (ops[i].write) {
+          memory.Write(cell, memory.Prepare(ops[i]), false);
+        } else {
+          memory.Read(cell, memory.Prepare(ops[i]));
         }
-        if (written && flush_lines) memory.Flush(cell, cell + 1);
-        written = false;
-        memory.Read(cell, memory.Prepare(op));
       }
     });
   }
@@ -93,8 +90,7 @@ HWY_INLINE void RunElement(Order order, std::span<const Op> ops, Flush flush,
     const std::size_t end = std::min(begin + batch_cells, last);
     std::size_t done = 0;
     for (std::size_t i = 1; i <= ops.size(); ++i) {
-      const bool reads_what_was_written = i < ops.size() && ops[i - 1].write && !ops[i].write;
-      if (i < ops.size() && !reads_what_was_written) continue;
+      if (i < ops.size() && !cache_hides(ops[i - 1], ops[i])) continue;
       if (done > 0) memory.Flush(begin, end);
       RunOperations(order, ops.subspan(done, i - done), false, begin, end, memory);
       done = i;

@@ -157,8 +157,8 @@ TEST(Algorithm, aMarchIsReadInItsNotationAndNothingElse) {
   ASSERT_EQ(elements->size(), 3U);
   EXPECT_EQ((*elements)[2].order, Order::down);
   EXPECT_EQ(to_notation(*elements), "⇕(w0);⇑(r0,w1);⇓(r1,w0,r0)");
-  EXPECT_TRUE(reads_own_writes((*elements)[2]));
-  EXPECT_FALSE(reads_own_writes((*elements)[1]));
+  EXPECT_TRUE(cache_hides_some((*elements)[2]));
+  EXPECT_FALSE(cache_hides_some((*elements)[1]));
   for (const char* wrong : {"", "⇕", "⇕()", "(w0)", "⇕(w2)", "⇕(x0)", "⇕(w0", "⇕(w0);",
                             "⇕(w0)⇑(r0)", "⇕(w0,)", "⇕(w0,w0,w0,w0,w0,w0,w0,w0,w0)"}) {
     EXPECT_FALSE(parse_march(wrong)) << wrong;

@@ -146,7 +146,7 @@ TEST(SameOperations, leaveTheLastDatumInEveryWord) {
     probes::Mismatches mismatches;
     for (const Element& element : test.elements) {
       const auto operations = operations_of(element, data);
-      const Flush flush = reads_own_writes(element) ? Flush::batch : Flush::none;
+      const Flush flush = cache_hides_some(element) ? Flush::batch : Flush::none;
       probes::run_lines(buffer.region(), 0, line_count, {element.order, flush, operations}, {},
                         nullptr, mismatches);
     }

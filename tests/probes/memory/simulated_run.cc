@@ -50,23 +50,68 @@ std::map<Plane, unsigned> planes_of(const Algorithm& test, std::size_t cells) {
   return planes;
 }
 
+// How a test is run.
+struct Way {
+  Between between = Between::nothing;
+  Flush policy = Flush::none;
+  Order any = Order::up;  // that elements without an order go
+};
+
+// The lines of a cache that the element is at.
+struct Cache {
+  struct Line {
+    bool present = false;
+    bool dirty = false;
+    bool value = false;
+  };
+  std::array<Line, most_cells> lines;
+  std::size_t kept = 1;  // cells that are in it at once
+  std::size_t group = 0;
+};
+
 struct FaultyMemory {
-  FaultyMemory(const Algorithm& t, const Plane& p, const Fault& f, std::size_t n, unsigned initial)
-      : test(t), plane(p), fault(f) {
+  FaultyMemory(const Algorithm& t, const Plane& p, const Fault& f, std::size_t n, unsigned initial,
+               Between b)
+      : test(t), plane(p), fault(f), count(n), between(b) {
     for (std::size_t i = 0; i < n; ++i) cells.value[i] = ((initial >> i) & 1) != 0;
     cells.sensed = ((initial >> n) & 1) != 0;
     fault.power_on(cells);
   }
   const Operation& Prepare(const Operation& op) const { return op; }
-  void Write(std::size_t cell, const Operation& op, bool) {
+  void Write(std::size_t cell, const Operation& op, bool streaming) {
     const bool chosen = cell % 20 == test.data[op.data].offset;
-    if (op.select == Select::all || chosen == (op.select == Select::chosen)) {
-      write(cell, value_of(cell, op.data));
+    if (op.select != Select::all && chosen != (op.select == Select::chosen)) return;
+    const bool value = value_of(cell, op.data);
+    if (between == Between::nothing || streaming) {
+      write_back(cell);
+      write(cell, value);
+      return;
     }
+    fetch(cell);
+    cache.lines[cell].value = value;
+    cache.lines[cell].dirty = true;
   }
-  void Read(std::size_t cell, const Operation& op) { verify(cell, value_of(cell, op.data)); }
-  void Flush(std::size_t, std::size_t) {}
+  void Read(std::size_t cell, const Operation& op) {
+    if (between == Between::nothing) {
+      verify(cell, value_of(cell, op.data));
+      return;
+    }
+    fetch(cell);
+    detected = detected || cache.lines[cell].value != value_of(cell, op.data);
+  }
+  void Flush(std::size_t first, std::size_t last) {
+    for (std::size_t cell = first; cell < last; ++cell) write_back(cell);
+  }
 
+  void fetch(std::size_t cell) {
+    if (cell / cache.kept != cache.group) Flush(0, count);
+    cache.group = cell / cache.kept;
+    if (!cache.lines[cell].present) cache.lines[cell] = {true, false, read(cell)};
+  }
+  void write_back(std::size_t cell) {
+    if (cache.lines[cell].dirty) write(cell, cache.lines[cell].value);
+    cache.lines[cell] = {};
+  }
   void write(std::size_t cell, bool value) { fault.write(cells, cell, value); }
   bool read(std::size_t cell) { return cells.sensed = fault.read(cells, cell); }
   void verify(std::size_t cell, bool expected) { detected = (read(cell) != expected) || detected; }
@@ -76,7 +121,10 @@ struct FaultyMemory {
   const Algorithm& test;
   const Plane& plane;
   const Fault& fault;
+  std::size_t count;
+  Between between;
   Cells cells;
+  Cache cache;
   bool detected = false;
 };
 
@@ -100,25 +148,28 @@ void move_blocks(FaultyMemory& memory, std::size_t cells) {
   }
 }
 
-void run(FaultyMemory& memory, const Algorithm& test, std::size_t cells, Flush flush, Order any) {
+void run(FaultyMemory& memory, const Algorithm& test, std::size_t cells, const Way& way) {
   if (test.block_move) move_blocks(memory, cells);
   for (const Element& element : test.elements) {
     if (memory.detected) return;
     if (element.hold) memory.fault.hold(memory.cells);
-    const Order order = element.order == Order::any ? any : element.order;
-    const Flush policy = reads_own_writes(element) ? flush : Flush::none;
-    probes::HWY_NAMESPACE::RunElement(order, std::span<const Operation>(element.operations), policy,
+    const Order order = element.order == Order::any ? way.any : element.order;
+    const Flush flush = flush_of(element, way.policy);
+    memory.cache.kept = flush == Flush::batch ? batch : 1;
+    probes::HWY_NAMESPACE::RunElement(order, std::span<const Operation>(element.operations), flush,
                                       batch, 0, cells, memory);
+    // What an element left in the cache is gone from it when the next one comes there.
+    memory.Flush(0, cells);
   }
 }
 
 // Whether the test sees the fault in a bit of that plane whatever the cells held before.
 bool sees(const Algorithm& test, const Plane& plane, const Fault& fault, std::size_t cells,
-          Flush flush, Order any) {
+          const Way& way) {
   // All contents of the cells, and of the sense amplifier.
   for (unsigned initial = 0; initial < (2U << cells); ++initial) {
-    FaultyMemory memory(test, plane, fault, cells, initial);
-    run(memory, test, cells, flush, any);
+    FaultyMemory memory(test, plane, fault, cells, initial, way.between);
+    run(memory, test, cells, way);
     if (!memory.detected) return false;
   }
   return true;
@@ -127,10 +178,13 @@ bool sees(const Algorithm& test, const Plane& plane, const Fault& fault, std::si
 // The share of the 64 bits in which the fault is seen; all or nothing where it has them all at
 // once.
 double share_seen(const Algorithm& test, const std::map<Plane, unsigned>& planes,
-                  const Fault& fault, bool whole_words, std::size_t cells, Flush flush) {
+                  const Fault& fault, bool whole_words, std::size_t cells, Way way) {
   unsigned seen = 0;
   for (const auto& [plane, bits] : planes) {
-    const auto by = [&, &p = plane](Order any) { return sees(test, p, fault, cells, flush, any); };
+    const auto by = [&, &p = plane](Order any) {
+      way.any = any;
+      return sees(test, p, fault, cells, way);
+    };
     if (by(Order::up) && by(Order::down)) seen += bits;
     if (whole_words && seen > 0) return 1;
   }
@@ -147,11 +201,12 @@ std::vector<Access> accesses_of(const Element& element, Order order, Flush flush
   return trace.accesses;
 }
 
-double coverage(const Algorithm& test, const FaultClass& faults, std::size_t cells, Flush flush) {
+double coverage(const Algorithm& test, const FaultClass& faults, std::size_t cells, Between between,
+                Flush policy) {
   const auto planes = planes_of(test, cells);
   double found = 0;
   for (const auto& fault : faults.instances) {
-    found += share_seen(test, planes, *fault, faults.whole_words, cells, flush);
+    found += share_seen(test, planes, *fault, faults.whole_words, cells, {between, policy});
   }
   return 100.0 * found / static_cast<double>(faults.instances.size());
 }

@@ -20,12 +20,18 @@ struct Access {
 std::vector<Access> accesses_of(const probes::Element& element, probes::Order order,
                                 probes::Flush flush, std::size_t batch_cells, std::size_t cells);
 
+// What lies between the elements and the cells.
+enum class Between {
+  nothing,  // each operation reaches its cell: the strict order of the elements, as papers have it
+  // A write-back cache that fetches what is written and keeps a cell, or those of a batch, until
+  // the element goes on to others. Writes that stream go past it.
+  cache,
+};
+
 // Percent of the class's instances that the test sees whatever the cells held before, and whichever
 // way its elements without an order go. A cell is a word; a fault is in one bit of it, and counts
-// by the share of the 64 bits in which it is seen, or in all of them. `flush` none is the strict
-// order of the elements; batch is what elements that read what they wrote do by default, with
-// batches of two cells.
+// by the share of the 64 bits in which it is seen, or in all of them. Batches are of two cells.
 double coverage(const probes::Algorithm& test, const FaultClass& faults, std::size_t cells,
-                probes::Flush flush);
+                Between between = Between::nothing, probes::Flush policy = probes::Flush::none);
 
 }  // namespace assay::test
