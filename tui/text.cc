@@ -132,6 +132,19 @@ std::vector<std::string> step_remarks(const StepRecord& step) {
   return lines;
 }
 
+std::vector<std::string> step_figures(const StepRecord& step) {
+  std::vector<std::string> lines;
+  for (const auto& m : step.measurements) {
+    if (m.within) lines.push_back("      " + measurement_text(m.measurement));
+  }
+  for (const auto& [name, content] : step.details) {
+    if (!content.is_string()) continue;
+    const std::string text = to_printable(name) + ": " + to_printable(content.get<std::string>());
+    for (const std::string& line : wrap(text, line_width - 8)) lines.push_back("      " + line);
+  }
+  return lines;
+}
+
 std::vector<std::string> finding_body(const reports::Finding& finding, int width) {
   std::vector<std::string> lines;
   for (const std::string& line : wrap(finding.message, width - 2)) lines.push_back("  " + line);

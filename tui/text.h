@@ -33,6 +33,10 @@ std::string step_text(const reports::StepRecord& step, int id_width);
 // why it was skipped. Indented lines.
 std::vector<std::string> step_remarks(const reports::StepRecord& step);
 
+// What the step measured within its limits, and what it says of what it could not look at. Indented
+// lines.
+std::vector<std::string> step_figures(const reports::StepRecord& step);
+
 // The message and its Where, Likely, Do and Evidence, wrapped to `width` and indented.
 std::vector<std::string> finding_body(const reports::Finding& finding, int width);
 

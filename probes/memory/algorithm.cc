@@ -130,6 +130,7 @@ void add_moving_inversions(Algorithm& algorithm, std::uint64_t seed) {
 
 // Written, left alone for the hold time, read: zeros that charge up and ones that leak away.
 void add_bit_fade(Algorithm& algorithm) {
+  algorithm.fixed_patterns = true;
   algorithm.data = {Background{.value = 0}, Background{.inverted = true, .value = 0}};
   for (const std::size_t data : {0, 1}) {
     algorithm.elements.push_back({Order::any, {write(data)}});

@@ -34,6 +34,8 @@ const char* to_text(WordVerdict verdict) {
       return "hard";
     case WordVerdict::intermittent:
       return "intermittent";
+    case WordVerdict::retention:
+      return "retention";
     case WordVerdict::disturbed:
       return "disturbed";
     case WordVerdict::soft:
@@ -50,7 +52,9 @@ WordVerdict ErrorLog::verdict_of(const BadWord& word) const {
   if (word.retest.rounds == 0) return WordVerdict::unknown;
   if (word.retest.failed == word.retest.rounds) return WordVerdict::hard;
   if (word.retest.failed > 0) return WordVerdict::intermittent;
-  if (word.passes > 1) return WordVerdict::disturbed;
+  if (word.passes > 1) {
+    return word.held_errors == word.errors ? WordVerdict::retention : WordVerdict::disturbed;
+  }
   const auto iterated = iterations_.find(word.last_region);
   return iterated != iterations_.end() && iterated->second > word.last_iteration
              ? WordVerdict::soft
@@ -66,28 +70,38 @@ void ErrorLog::add(const MemoryError& error) {
   }
   const bool is_address = error.data == Background::Kind::address;
   address_errors_ += is_address ? 1 : 0;
-  // The other word may hold its address or, where the test has come further, that inverted.
-  const std::uint64_t apart = std::popcount(flipped) > 32 ? ~flipped : flipped;
+  // The other word may hold its address or, where the test has come further, that inverted. Lines
+  // are wires of physical addresses; pages are where they like.
+  const bool physical = error.physical && error.other_physical;
+  const std::uint64_t apart = physical ? *error.physical ^ *error.other_physical
+                              : std::popcount(flipped) > 32 ? ~flipped
+                                                            : flipped;
   if (is_address && std::has_single_bit(apart) && apart >= line_bytes) {
     ++foreign_addresses_;
+    lines_are_physical_ = lines_are_physical_ && physical;
     address_lines_ |= apart;
   }
   const WordKey key =
       error.physical ? WordKey{0, *error.physical} : WordKey{error.region + 1, error.offset};
   const auto known = words_.find(key);
-  if (known == words_.end() && words_.size() >= most_words) return;
+  if (known == words_.end() && words_.size() >= most_words) {
+    words_missed_ = true;
+    return;
+  }
   BadWord& word = known != words_.end() ? known->second : words_[key];
   if (word.errors == 0) word.first = error;
-  if (word.passes == 0 || word.last_pass != error.pass) ++word.passes;
+  const bool same_pass = word.last_pass == error.pass && word.last_region == error.region;
+  if (word.passes == 0 || !same_pass) ++word.passes;
   word.last_pass = error.pass;
   word.last_region = error.region;
   word.last_iteration = error.iteration;
   ++word.errors;
+  word.held_errors += error.held ? 1 : 0;
   word.flipped |= flipped;
 }
 
 std::string ErrorLog::addresses() const {
-  if (words_.size() >= most_words) return fmt::format("{} or more addresses", most_words);
+  if (!has_all_words()) return fmt::format("{} or more addresses", words_.size());
   return words_.size() == 1 ? "1 address" : fmt::format("{} addresses", words_.size());
 }
 
@@ -112,8 +126,8 @@ std::string ErrorLog::likely_cause() const {
   });
   if (foreign_addresses_ > 1 && foreign_addresses_ * 2 > address_errors_ && !any_hard &&
       std::has_single_bit(address_lines_)) {
-    return fmt::format("an address line: addresses that differ in {} reach the same cell",
-                       bit_name(address_lines_));
+    return fmt::format("an address line: {}addresses that differ in {} reach the same cell",
+                       lines_are_physical_ ? "physical " : "", bit_name(address_lines_));
   }
   if (words_.size() == 1) return cause_of(words_.begin()->second);
   // A line reaches more cells than a few.
@@ -156,14 +170,20 @@ std::string ErrorLog::cause_of(const BadWord& word) const {
       return what + " that fails each time: stuck, or a cell that is worn out";
     case WordVerdict::intermittent:
       return what + " that fails now and then: a weak cell, or a margin that is too small";
+    case WordVerdict::retention:
+      return what + " that loses its data when it is left alone: retention, refresh";
     case WordVerdict::disturbed:
-      return what + " that fails when its neighbours are written and never alone: coupling";
+      return what + fmt::format(
+                        " that failed in {} passes and in none of {} tries alone: coupling, when "
+                        "its neighbours are written, or a weak cell that fails seldom",
+                        word.passes, word.retest.rounds);
     case WordVerdict::soft:
       return what + " that failed once: a soft error";
     case WordVerdict::once:
-      return what +
-             " that failed once and never alone: a soft error, or coupling that these tests cause "
-             "once; more iterations tell";
+      return what + fmt::format(
+                        " that failed once and never alone: a soft error{}, or coupling that these "
+                        "tests cause once; more iterations on the same pages tell",
+                        word.held_errors > 0 ? ", retention" : "");
     case WordVerdict::unknown:
       return what + " that was not tested alone";
   }

@@ -18,6 +18,18 @@ namespace {
 constexpr double smallest_share = 0.9;
 constexpr std::size_t most_lines_of_evidence = 8;
 
+// With what the kernel reserves for itself, where it tells that.
+Result<std::uint64_t> memory_seen(const Machine& machine, std::uint64_t page_bytes) {
+  auto seen = total_memory(machine);
+  const auto frames = present_frames(machine);
+  if (seen && frames) seen = std::max(*seen, *frames * page_bytes);
+  return seen;
+}
+
+std::int64_t least_seen(const MemoryProfile& memory) {
+  return static_cast<std::int64_t>(static_cast<double>(memory.total_bytes) * smallest_share);
+}
+
 std::string hex(std::uint64_t value) {
   return fmt::format("{:#018x}", value);
 }
@@ -28,10 +40,8 @@ std::string counted(std::uint64_t count, const char* what) {
 }
 
 std::string evidence_of(const BadWord& word, WordVerdict verdict) {
-  MemoryError error = word.first;
-  // All bits that ever flipped.
-  error.actual = error.expected ^ word.flipped;
-  std::string text = evidence_of(error) + "  " + counted(word.errors, "error");
+  std::string text = evidence_of(word.first) + "  " + counted(word.errors, "error");
+  if (word.flipped != word.first.flipped()) text += ", in all bits " + hex(word.flipped);
   if (word.retest.rounds > 0) {
     text += fmt::format(", retest {} of {} failed: {}", word.retest.failed, word.retest.rounds,
                         to_text(verdict));
@@ -92,6 +102,9 @@ void report_errors(reports::StepRecorder& recorder, const ErrorLog& log, std::ui
                      {"first", to_json(word.first)}});
   }
   recorder.detail("errors", {{"errors", log.errors()},
+                             // Of the rest neither word nor bit is known.
+                             {"with_place", log.errors() - log.uncounted()},
+                             {"complete", log.has_all_words()},
                              {"likely", log.likely_cause()},
                              {"by_bit", log.by_bit()},
                              {"by_byte_lane", log.by_byte_lane()},
@@ -120,6 +133,11 @@ void report_errors(reports::StepRecorder& recorder, const ErrorLog& log, std::ui
     }
     finding = reports::complete(std::move(finding));
     finding.remedy.push_back("until then keep an x86 kernel off these pages with  " + all);
+    if (!log.has_all_words()) {
+      finding.remedy.push_back(
+          "but more words failed than are known by address: these are not all "
+          "the bad pages");
+    }
   }
   recorder.finding(std::move(finding));
   recorder.headline(counted(log.errors(), "error"));
@@ -160,17 +178,18 @@ void report_edac(reports::StepRecorder& recorder, std::optional<EdacCounts> befo
   }
 }
 
+bool memory_is_short(const Machine& machine, const BoardProfile& board) {
+  if (!board.memory) return false;
+  const auto seen = memory_seen(machine, board.memory->page_bytes);
+  return seen && static_cast<std::int64_t>(*seen) < least_seen(*board.memory);
+}
+
 Result<> report_size(reports::StepRecorder& recorder, const Machine& machine,
                      const BoardProfile& board) {
   if (!board.memory) return {};
-  auto seen = total_memory(machine);
+  const auto seen = memory_seen(machine, board.memory->page_bytes);
   if (!seen) return std::unexpected(seen.error());
-  // With what the kernel reserves for itself, where it tells that.
-  if (const auto frames = present_frames(machine)) {
-    seen = std::max(*seen, *frames * board.memory->page_bytes);
-  }
-  const auto least =
-      static_cast<std::int64_t>(static_cast<double>(board.memory->total_bytes) * smallest_share);
+  const std::int64_t least = least_seen(*board.memory);
   const bool whole = recorder.measure(
       "memory_seen", static_cast<std::int64_t>(*seen), "By",
       {reports::make_validator(reports::Comparison::greater_or_equal, least, "By")});
@@ -184,8 +203,8 @@ Result<> report_size(reports::StepRecorder& recorder, const Machine& machine,
   return {};
 }
 
-void offline_pages(reports::StepRecorder& recorder, const Machine& machine,
-                   const std::vector<std::uint64_t>& pages) {
+void offline_pages(reports::StepRecorder& recorder, const Machine& machine, const ErrorLog& log) {
+  const std::vector<std::uint64_t> pages = log.bad_pages(PageMap::page_bytes());
   const std::string file = "/sys/devices/system/memory/soft_offline_page";
   for (const std::uint64_t page : pages) {
     const std::string text = fmt::format("{:#x}", page);
@@ -196,7 +215,7 @@ void offline_pages(reports::StepRecorder& recorder, const Machine& machine,
       return;
     }
     if (write(fd->get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
-      recorder.log(reports::Severity::info, "the kernel retired the page at " + text);
+      recorder.log(reports::Severity::warning, "the kernel retired the page at " + text);
     } else {
       recorder.log(
           reports::Severity::warning,
@@ -204,8 +223,11 @@ void offline_pages(reports::StepRecorder& recorder, const Machine& machine,
     }
   }
   if (pages.empty()) {
-    recorder.log(reports::Severity::info,
+    recorder.log(reports::Severity::warning,
                  "no page to retire: the physical address of no error is known");
+  } else if (!log.has_all_words()) {
+    recorder.log(reports::Severity::warning,
+                 "more words failed than are known by address: not all bad pages were retired");
   }
 }
 

@@ -11,6 +11,8 @@
 
 namespace assay::probes {
 
+// Errors written to the journal one by one.
+inline constexpr std::size_t most_recorded_errors = 1000;
 // One error, as it is seen.
 void record_error(reports::StepRecorder& recorder, const MemoryError& error);
 
@@ -26,12 +28,13 @@ void report_errors(reports::StepRecorder& recorder, const ErrorLog& log, std::ui
 void report_edac(reports::StepRecorder& recorder, std::optional<EdacCounts> before,
                  std::optional<EdacCounts> after);
 
+// Whether the kernel sees clearly less memory than the profile says; false where either is unknown.
+bool memory_is_short(const Machine& machine, const BoardProfile& board);
 // The memory that the kernel sees, held against the profile's: a dead chip is not a failing test.
 Result<> report_size(reports::StepRecorder& recorder, const Machine& machine,
                      const BoardProfile& board);
 
-// Asks the kernel to take pages out of use.
-void offline_pages(reports::StepRecorder& recorder, const Machine& machine,
-                   const std::vector<std::uint64_t>& pages);
+// Asks the kernel to take the pages of bad words out of use, and says what came of it.
+void offline_pages(reports::StepRecorder& recorder, const Machine& machine, const ErrorLog& log);
 
 }  // namespace assay::probes

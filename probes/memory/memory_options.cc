@@ -25,7 +25,8 @@ std::vector<ParameterSpec> memory_parameters() {
   return {
       {"tests", ParameterType::text_list,
        "0xAAAAAAAA (8 to 64 bits; with ~ behind it also its complement)" + names, true},
-      {"size", ParameterType::size, "how much: 4G, 85% of all, or available", true},
+      {"size", ParameterType::size, "how much: 4G, available, or at most a share of all: 85%",
+       true},
       {"minimum", ParameterType::size, "less than this is no test"},
       {"iterations", ParameterType::count, "times that all tests run; 1, or as --time allows"},
       {"time", ParameterType::duration, "run iterations for so long: 8h"},
@@ -96,7 +97,7 @@ Result<MemoryOptions> read_memory_options(const Parameters& parameters) {
   return options;
 }
 
-Result<std::uint64_t> memory_size(const Parameters& parameters, const Ram& ram) {
+Result<MemorySize> memory_size(const Parameters& parameters, const Ram& ram) {
   const auto available = ram.available();
   if (!available) return std::unexpected(available.error());
   std::uint64_t wanted = parameters.number("size", *available);
@@ -105,14 +106,17 @@ Result<std::uint64_t> memory_size(const Parameters& parameters, const Ram& ram) 
     if (!total) return std::unexpected(total.error());
     wanted = *total / 100 * percent;
   }
+  const std::uint64_t asked = wanted;
+  if (parameters.percent("size") != 0 || parameters.has("minimum")) {
+    wanted = std::min(wanted, *available);
+  }
   if (wanted > *available) {
-    // Less than a minimum is a test that cannot be done here and now, not one asked for wrongly.
-    return fail(parameters.has("minimum") ? ErrorKind::unavailable : ErrorKind::usage,
+    return fail(ErrorKind::usage,
                 fmt::format("{} asked for; this machine can spare {} now", format_gib(wanted),
                             format_gib(*available)),
                 "size", "ask for less, or for \"available\"");
   }
-  return wanted / PageMap::page_bytes() * PageMap::page_bytes();
+  return MemorySize{asked, wanted / PageMap::page_bytes() * PageMap::page_bytes()};
 }
 
 }  // namespace assay::probes

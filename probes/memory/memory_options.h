@@ -29,8 +29,13 @@ Result<MemoryOptions> read_memory_options(const Parameters& parameters);
 // That of the sizes alone: size, minimum.
 Result<> check_sizes(const Parameters& parameters);
 
-// Bytes that the parameters ask for on this machine, whole pages. Errors: usage when they are more
-// than the machine can spare; unavailable.
-Result<std::uint64_t> memory_size(const Parameters& parameters, const Ram& ram);
+struct MemorySize {
+  std::uint64_t asked = 0;
+  std::uint64_t bytes = 0;  // to be tested, whole pages
+};
+// What the parameters come to on this machine. A share of all, and a size with a minimum, are cut
+// to what can be spared; the minimum is not judged here. Errors: usage when a size is more than
+// that.
+Result<MemorySize> memory_size(const Parameters& parameters, const Ram& ram);
 
 }  // namespace assay::probes

@@ -6,6 +6,7 @@
 // pages; different workers go over their parts at the same time.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -54,8 +55,9 @@ class MemoryRun {
   // Behind them, once a pass that had errors: the time for retest().
   std::function<void()> on_errors_seen;
 
-  // Bytes that one iteration moves.
+  // Bytes that one iteration moves, and how often it leaves the data alone for hold_ns.
   std::uint64_t bytes_per_iteration() const;
+  std::uint64_t holds_per_iteration() const;
 
   enum class Iteration {
     whole,
@@ -72,6 +74,8 @@ class MemoryRun {
   Retest retest(std::uint64_t offset, std::uint64_t expected, unsigned rounds);
 
   std::span<const TestFigures> figures() const { return figures_; }
+  // Spent so far leaving data alone. From any thread.
+  std::int64_t held_ns() const { return held_ns_; }
   // That the pass which runs belongs to; from on_progress and on_error.
   std::uint64_t iteration() const { return iteration_; }
 
@@ -103,6 +107,7 @@ class MemoryRun {
   std::uint64_t iteration_ = 0;
   std::uint64_t pass_number_ = 0;
   std::uint64_t bytes_moved_ = 0;
+  std::atomic<std::int64_t> held_ns_{0};
 };
 
 }  // namespace assay::probes

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t small_page = 1 << 12;
 constexpr std::size_t big_page = std::size_t{2} << 20;
 constexpr std::size_t piece_bytes = std::size_t{32} << 20;
-constexpr std::uint64_t smallest_reserve = std::uint64_t{256} << 20;
+constexpr std::uint64_t smallest_reserve = 2 * Ram::least_usable;
 
 // Makes pages present. False when the kernel has none left.
 bool populate(std::byte* data, std::size_t length) {
@@ -97,17 +97,6 @@ std::uint64_t allowed_by_cgroups(const Machine& machine) {
   return allowed;
 }
 
-// Without a reserve.
-Result<std::uint64_t> usable_memory(const Machine& machine) {
-  const auto meminfo = machine.read("/proc/meminfo");
-  if (!meminfo) return std::unexpected(meminfo.error());
-  const auto available = meminfo_field(*meminfo, "MemAvailable:");
-  if (!available) {
-    return fail(ErrorKind::protocol, "has no MemAvailable line", "/proc/meminfo");
-  }
-  return std::min(*available, allowed_by_cgroups(machine));
-}
-
 }  // namespace
 
 Result<RamRegion> RamRegion::allocate(std::size_t bytes, WorkerPool& workers,
@@ -134,7 +123,7 @@ Result<RamRegion> RamRegion::allocate(std::size_t bytes, WorkerPool& workers,
     for (std::size_t at = part.first; at < part.last && !refused && !given_up; at += piece_bytes) {
       const std::size_t length = std::min(piece_bytes, part.last - at);
       const auto usable = usable_memory(machine);
-      if ((usable && *usable < length + smallest_reserve / 2) ||
+      if ((usable && *usable < length + Ram::least_usable) ||
           !populate(region.data_ + at, length)) {
         refused = true;
         return;
@@ -170,6 +159,16 @@ RamRegion::~RamRegion() {
   });
 }
 
+Result<std::uint64_t> usable_memory(const Machine& machine) {
+  const auto meminfo = machine.read("/proc/meminfo");
+  if (!meminfo) return std::unexpected(meminfo.error());
+  const auto available = meminfo_field(*meminfo, "MemAvailable:");
+  if (!available) {
+    return fail(ErrorKind::protocol, "has no MemAvailable line", "/proc/meminfo");
+  }
+  return std::min(*available, allowed_by_cgroups(machine));
+}
+
 Result<std::uint64_t> available_memory(const Machine& machine) {
   const auto usable = usable_memory(machine);
   if (!usable) return usable;
@@ -199,6 +198,9 @@ std::optional<std::uint64_t> largest_cache(const Machine& machine) {
 // The RAM under test is always this machine's, also when the board beside it is a virtual one.
 Result<std::uint64_t> Ram::available() const {
   return available_memory(Machine("/"));
+}
+Result<std::uint64_t> Ram::usable() const {
+  return usable_memory(Machine("/"));
 }
 Result<std::uint64_t> Ram::total() const {
   return total_memory(Machine("/"));

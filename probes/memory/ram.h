@@ -25,6 +25,10 @@ class Ram {
   // Bytes that a test can take now: MemAvailable, and what a cgroup leaves, less a reserve for the
   // rest of the system (5 %, at least 256 MiB).
   Result<std::uint64_t> available() const;
+  // The same without a reserve: below half of the smallest one a test must give back what it has
+  // before the kernel looks for something to kill.
+  virtual Result<std::uint64_t> usable() const;
+  static constexpr std::uint64_t least_usable = std::uint64_t{128} << 20;
   // MemTotal: what the kernel has to give.
   Result<std::uint64_t> total() const;
 };
@@ -65,6 +69,7 @@ class RamRegion {
 
 // The same from the files under `machine`: what Ram reads of the machine that it runs on.
 Result<std::uint64_t> available_memory(const Machine& machine);
+Result<std::uint64_t> usable_memory(const Machine& machine);
 Result<std::uint64_t> total_memory(const Machine& machine);
 // Of the first processor's caches (kernel documentation, ABI/testing/sysfs-devices-system-cpu);
 // none when the kernel does not tell.

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t probe_step = 4096;             // lines looked at when rows are searched
 constexpr std::int64_t refresh_ns = 64 * ns_per_ms;  // JEDEC DDR4/LPDDR4: every row once in 64 ms
+constexpr std::size_t hammered_piece_lines = (std::size_t{8} << 20) / line_bytes;
 constexpr std::uint64_t default_pairs = 16;
 constexpr std::uint64_t default_windows = 8;
 constexpr int turns_timed = 400;
@@ -71,6 +72,9 @@ class RowHammer {
     return pairs;
   }
 
+  // What hammer() found before it hammered.
+  const std::vector<Mismatch>& found_before() const { return found_before_; }
+
   // Bits that flipped in the region while the pair was read in turn; how often it was.
   struct Hammered {
     std::uint64_t flipped_words = 0;
@@ -82,8 +86,12 @@ class RowHammer {
     for (const std::uint64_t pattern : {std::uint64_t{0}, ~std::uint64_t{0}}) {
       pass(true, pattern, found);
       // What is wrong without it is no doing of the rows.
-      result.wrong_before += pass(false, pattern, found);
-      if (result.wrong_before > 0) return result;
+      std::vector<Mismatch> before;
+      result.wrong_before += pass(false, pattern, before);
+      if (result.wrong_before > 0) {
+        found_before_ = std::move(before);
+        return result;
+      }
       const std::int64_t start = monotonic_ns();
       std::uint64_t turns = 0;
       std::int64_t now = start;
@@ -110,6 +118,7 @@ class RowHammer {
 
   AlternatingAccess access() {
     return [this](std::size_t a, std::size_t b) {
+      if (context_.cancelled()) return 0.0;  // what comes of it is not used
       const std::int64_t start = monotonic_ns();
       if (const double simulated = alternate(a, b, turns_timed); simulated > 0) return simulated;
       return static_cast<double>(monotonic_ns() - start) / turns_timed;
@@ -130,7 +139,7 @@ class RowHammer {
 
   static std::vector<std::size_t> lines_of(const Run& run) {
     std::vector<std::size_t> lines;
-    // The first two megabytes hold rows enough.
+    // So much holds rows enough.
     const std::size_t end = std::min<std::size_t>(run.bytes, std::size_t{4} << 20);
     for (std::size_t at = 0; at < end; at += probe_step) lines.push_back(run.offset + at);
     return lines;
@@ -152,8 +161,11 @@ class RowHammer {
     context_.bench.workers.run([&](unsigned worker) {
       by_worker[worker].most = 64;
       const Share part = share_of(all.size() / line_bytes, worker, context_.bench.workers.size());
-      run_lines(all.data(), part.first, part.last, {Order::any, Flush::none, operation}, hooked,
-                hook, by_worker[worker]);
+      for (std::size_t at = part.first; at < part.last && !context_.cancelled();
+           at += hammered_piece_lines) {
+        run_lines(all.data(), at, std::min(at + hammered_piece_lines, part.last),
+                  {Order::any, Flush::none, operation}, hooked, hook, by_worker[worker]);
+      }
     });
     std::uint64_t wrong = 0;
     for (const Mismatches& one : by_worker) {
@@ -167,16 +179,16 @@ class RowHammer {
   RamRegion& region_;
   std::vector<Run> runs_;
   double threshold_ = 0;
+  std::vector<Mismatch> found_before_;
 };
 
 // All that is known of each, in the journal; of the first in the finding.
 std::vector<std::string> record(StepContext& context, const RamRegion& region,
                                 const std::vector<Mismatch>& found) {
-  constexpr std::size_t most_recorded = 1000;
   constexpr std::size_t most_lines_of_evidence = 8;
   const auto map = PageMap::open();
   std::vector<std::string> evidence;
-  for (std::size_t i = 0; i < std::min(found.size(), most_recorded); ++i) {
+  for (std::size_t i = 0; i < std::min(found.size(), most_recorded_errors); ++i) {
     const Mismatch& m = found[i];
     const std::byte* const at = region.bytes().data() + m.offset;
     MemoryError error{.offset = m.offset,
@@ -214,24 +226,27 @@ void report(StepContext& context, const RamRegion& region, const std::vector<Row
                     .evidence = record(context, region, found)});
 }
 
-Result<> run_row_hammer(StepContext& context) {
+Result<> search_and_hammer(StepContext& context) {
   const std::uint64_t wanted = context.parameters.number("pairs", default_pairs);
   const std::uint64_t windows = context.parameters.number("refreshes", default_windows);
   const auto size = memory_size(context.parameters, context.bench.ram);
   if (!size) return std::unexpected(size.error());
-  auto region = RamRegion::allocate(*size, context.bench.workers,
+  auto region = RamRegion::allocate(size->bytes, context.bench.workers,
                                     [&](std::size_t) { return !context.cancelled(); });
   if (!region) return std::unexpected(region.error());
   RowHammer hammer(context, *region);
   auto ready = hammer.find_runs();
   if (ready) ready = hammer.calibrate();
+  const auto stopped = [] { return fail(ErrorKind::cancelled, "stopped while looking for rows"); };
+  if (context.cancelled()) return stopped();
   if (!ready) {
     if (ready.error().kind != ErrorKind::unavailable) return ready;
     context.recorder.skip(ready.error().text());
     return {};
   }
   const std::vector<RowPair> pairs = hammer.find_pairs(wanted);
-  if (pairs.empty() && !context.cancelled()) {
+  if (pairs.empty() && context.cancelled()) return stopped();
+  if (pairs.empty()) {
     context.recorder.skip(
         "rows cannot be found: no physically contiguous run holds three rows of a bank");
     return {};
@@ -250,8 +265,8 @@ Result<> run_row_hammer(StepContext& context) {
                                   "tells more.",
                                   hammered.wrong_before),
            .where = "RAM",
-           .evidence = record(context, *region, found)});
-      return {};
+           .evidence = record(context, *region, hammer.found_before())});
+      break;
     }
     flips += hammered.flipped_words;
     activations = std::max(activations, hammered.activations_per_refresh);
@@ -259,6 +274,16 @@ Result<> run_row_hammer(StepContext& context) {
   report(context, *region, pairs, flips, activations, found);
   if (context.cancelled()) return fail(ErrorKind::cancelled, "stopped before the last pair");
   return {};
+}
+
+// ECC that corrects a flip hides it from the reads: it counts as one.
+Result<> run_row_hammer(StepContext& context) {
+  const auto before = read_edac(context.bench.machine);
+  const auto done = search_and_hammer(context);
+  if (!context.recorder.skipped()) {
+    report_edac(context.recorder, before, read_edac(context.bench.machine));
+  }
+  return done;
 }
 
 Result<> preflight(const Bench& bench, const Parameters& parameters) {
@@ -277,7 +302,9 @@ Probe row_hammer_probe() {
                      {"refreshes", ParameterType::count, "refresh intervals of 64 ms a pair [8]"}},
       .measurements = {{"flips", "1", "words that changed", true},
                        {"pairs", "1", "pairs of rows that were read in turn"},
-                       {"activations_per_refresh", "1", "of each row, in 64 ms"}},
+                       {"activations_per_refresh", "1", "of each row, in 64 ms"},
+                       {"ecc_corrected", "1", "errors that ECC corrected meanwhile"},
+                       {"ecc_uncorrected", "1", "errors that ECC could not correct"}},
       .check = check_sizes,
       .preflight = preflight,
       .run = run_row_hammer,

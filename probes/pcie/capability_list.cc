@@ -8,7 +8,6 @@ namespace {
 constexpr std::size_t status_at = 0x06;
 constexpr unsigned status_capability_list = 1u << 4;
 constexpr std::size_t capabilities_pointer_at = 0x34;
-constexpr std::size_t header_bytes = 64;
 constexpr std::size_t standard_bytes = 256;
 
 bool seen(const CapabilityList& list, std::size_t at) {
@@ -28,7 +27,7 @@ CapabilityList standard_capabilities(const ConfigReader& config) {
   CapabilityList list;
   if ((config.u16(status_at) & status_capability_list) == 0) return list;
   // The low two bits of a pointer are reserved; below the header's end is no capability.
-  for (std::size_t at = config.u8(capabilities_pointer_at) & 0xFCu; at >= header_bytes;
+  for (std::size_t at = config.u8(capabilities_pointer_at) & 0xFCu; at >= config_header_bytes;
        at = config.u8(at + 1) & 0xFCu) {
     if (!config.has(at, 2)) {
       list.cut = true;

@@ -7,6 +7,9 @@
 
 namespace assay::probes {
 
+// Of the type 0 and type 1 header; capabilities are behind it.
+inline constexpr std::size_t config_header_bytes = 64;
+
 class ConfigReader {
  public:
   explicit ConfigReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}

@@ -4,7 +4,6 @@ namespace assay::probes {
 namespace {
 
 // Type 0/1 header, section 7.5.1.
-constexpr std::size_t header_bytes = 64;
 constexpr std::size_t vendor_at = 0x00;
 constexpr std::size_t device_at = 0x02;
 constexpr std::size_t revision_at = 0x08;
@@ -18,7 +17,7 @@ constexpr std::size_t subordinate_bus_at = 0x1A;
 std::optional<PciFunction> decode_config_space(std::span<const std::uint8_t> bytes,
                                                std::string address) {
   const ConfigReader config(bytes);
-  if (!config.has(0, header_bytes) || config.u16(vendor_at) == 0xFFFF) return std::nullopt;
+  if (!config.has(0, config_header_bytes) || config.u16(vendor_at) == 0xFFFF) return std::nullopt;
   PciFunction f{.address = std::move(address),
                 .vendor = config.u16(vendor_at),
                 .device = config.u16(device_at),

@@ -17,6 +17,7 @@
 #include "station/run/run_folder.h"
 #include "station/run/runner.h"
 #include "station/run/signals.h"
+#include "tui/text.h"
 
 namespace assay::station {
 namespace {
@@ -252,6 +253,9 @@ Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
   if (options.json) {
     fmt::print("{}", reports::report_json(done->summary));
   } else {
+    for (const std::string& line : tui::step_figures(done->summary.steps.front())) {
+      fmt::print("{}\n", line);
+    }
     fmt::print("{}  {}\n", to_word(verdict), verdict_reason(done->summary, false));
   }
   // What only the board could tell to be wrong use: an older image.

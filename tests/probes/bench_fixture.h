@@ -24,6 +24,12 @@ class FaultyRam final : public probes::Ram, private probes::LineHook {
   // Nanoseconds of a turn between two lines.
   std::function<double(std::byte*, std::size_t, std::size_t, std::uint64_t)> on_turns;
 
+  // What the machine has left, where a test says so.
+  std::optional<std::uint64_t> left;
+
+  Result<std::uint64_t> usable() const override {
+    return left ? Result<std::uint64_t>(*left) : Ram::usable();
+  }
   probes::LineHook* hook() override { return at.empty() && !on_turns ? nullptr : this; }
 
  private:

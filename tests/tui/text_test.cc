@@ -81,5 +81,14 @@ TEST(Text, RemarksNameWhatSpeaksAgainstTheStep) {
               ElementsAre("      outside  errors 3", "      error    io: broken pipe"));
 }
 
+TEST(Text, FiguresAreWhatIsWithinLimitsAndWhatCouldNotBeLookedAt) {
+  reports::StepRecord step;
+  step.measurements.push_back({{"errors", std::int64_t{3}, "1"}, false});
+  step.measurements.push_back({{"size", std::int64_t{3}, "1"}, true});
+  step.details["edac"] = "unavailable";
+  step.details["tests"] = nlohmann::json::array();
+  EXPECT_THAT(step_figures(step), ElementsAre("      size 3", "      edac: unavailable"));
+}
+
 }  // namespace
 }  // namespace assay::tui

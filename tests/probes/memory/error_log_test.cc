@@ -24,10 +24,14 @@ TEST(ErrorLog, countsByBitLaneAndWord) {
   log.add(error(8, 0x101, 1));
   log.add(error(8, 0x100, 2));
   log.add(error(4096, std::uint64_t{1} << 63, 2));
+  EXPECT_EQ(log.addresses(), "2 addresses");
+  EXPECT_TRUE(log.has_all_words());
   log.add_uncounted(7);
   EXPECT_EQ(log.errors(), 10U);
   EXPECT_EQ(log.flipped(), 0x8000000000000101U);
-  EXPECT_EQ(log.addresses(), "2 addresses");
+  EXPECT_EQ(log.addresses(), "2 or more addresses");
+  EXPECT_FALSE(log.has_all_words());
+  EXPECT_EQ(log.uncounted(), 7U);
   EXPECT_EQ(log.by_bit()[0], 1U);
   EXPECT_EQ(log.by_bit()[8], 2U);
   EXPECT_THAT(log.by_byte_lane(), ElementsAre(1, 2, 0, 0, 0, 0, 0, 1));
@@ -40,6 +44,28 @@ TEST(ErrorLog, severalErrorsOfOnePassAreOnePass) {
   for (int i = 0; i < 5; ++i) log.add(error(8, 1, 3));
   EXPECT_EQ(log.words().at({1, 8}).passes, 1U);
   EXPECT_EQ(log.words().at({1, 8}).errors, 5U);
+}
+
+// Each region counts its passes anew.
+TEST(ErrorLog, theSameNumberInAnotherRegionIsAnotherPass) {
+  ErrorLog log;
+  for (const std::uint64_t region : {1, 2, 3}) {
+    MemoryError e = error(64, 1, 5);
+    e.region = region;
+    e.physical = 0x84e190008;
+    log.add(e);
+  }
+  EXPECT_EQ(log.words().begin()->second.passes, 3U);
+}
+
+TEST(ErrorLog, wordsBeyondThoseKeptAreNotForgotten) {
+  ErrorLog log;
+  for (std::size_t i = 0; i < ErrorLog::most_words; ++i) log.add(error(8 * i, 1));
+  EXPECT_EQ(log.addresses(), "1000 addresses");
+  log.add(error(0, 1));
+  EXPECT_TRUE(log.has_all_words());
+  log.add(error(8 * ErrorLog::most_words, 1));
+  EXPECT_EQ(log.addresses(), "1000 or more addresses");
 }
 
 // Where each iteration takes other pages, offsets are other words, and one physical cell comes back
@@ -63,13 +89,21 @@ TEST(ErrorLog, aWordIsKnownByItsPhysicalAddressElseByItsRegion) {
 TEST(ErrorLog, theVerdictOfAWordFollowsItsRetest) {
   ErrorLog log;
   const auto verdict = [&](unsigned failed, std::uint64_t passes) {
-    return log.verdict_of(
-        BadWord{.passes = passes, .last_iteration = 1, .retest = {.rounds = 16, .failed = failed}});
+    return log.verdict_of(BadWord{.errors = 2,
+                                  .passes = passes,
+                                  .last_iteration = 1,
+                                  .retest = {.rounds = 16, .failed = failed}});
   };
   EXPECT_EQ(verdict(16, 1), WordVerdict::hard);
   EXPECT_EQ(verdict(1, 1), WordVerdict::intermittent);
   EXPECT_EQ(verdict(15, 9), WordVerdict::intermittent);
   EXPECT_EQ(verdict(0, 2), WordVerdict::disturbed);
+  for (const auto& [held, verdict_of_it] :
+       {std::pair{2U, WordVerdict::retention}, {1U, WordVerdict::disturbed}}) {
+    EXPECT_EQ(log.verdict_of(
+                  BadWord{.errors = 2, .held_errors = held, .passes = 2, .retest = {.rounds = 16}}),
+              verdict_of_it);
+  }
   // Soft only when what it failed in ran once more, on the same memory.
   EXPECT_EQ(verdict(0, 1), WordVerdict::once);
   log.add_iteration(0, 1);
@@ -97,17 +131,18 @@ TEST(ErrorLog, namesTheSimplestCauseThatExplainsAll) {
   };
   const Case cases[] = {
       {{error(8, 0x10)}, "one bit (bit 4) that failed once"},
-      {{error(8, 0x10, 1), error(8, 0x10, 2)}, "one bit (bit 4) that fails when its neighbours"},
+      {{error(8, 0x10, 1), error(8, 0x10, 2)},
+       "one bit (bit 4) that failed in 2 passes and in none of 16 tries alone: coupling"},
       {{error(8, 0x30)}, "2 bits of one word"},
       {at_five({0x200, 0x200, 0x200, 0x200, 0x200}), "one data line (bit 9) at 5 addresses"},
       {at_five({0x200, 0x8000, 0x200, 0x100, 0x200}), "one byte lane (1) at 5 addresses"},
       {{error(0, 0x1), error(512, 0x8000)}, "one region of 520 bytes"},
       // A line that reaches two cells alone is two cells.
       {{error(0, 0x200, 1), error(far, 0x200, 1), error(0, 0x200, 2)},
-       "separate faults: one bit (bit 9) that fails when its neighbours are written and never "
-       "alone: "
-       "coupling; one bit (bit 9) that failed once and never alone: a soft error, or coupling that "
-       "these tests cause once; more iterations tell"},
+       "separate faults: one bit (bit 9) that failed in 2 passes and in none of 16 tries alone: "
+       "coupling, when its neighbours are written, or a weak cell that fails seldom; one bit (bit "
+       "9) "
+       "that failed once and never alone: a soft error"},
       {at_five({0x1, 0x8000, 1, 1, 1}), "all over"},
   };
   for (const Case& c : cases) {
@@ -118,6 +153,23 @@ TEST(ErrorLog, namesTheSimplestCauseThatExplainsAll) {
     for (const WordKey& key : keys) log.word(key).retest = {.rounds = 16};
     EXPECT_THAT(log.likely_cause(), HasSubstr(c.says));
   }
+}
+
+// Pages lie where the kernel put them: two words that an address line makes one are anywhere in the
+// region.
+TEST(ErrorLog, anAddressLineIsAWireOfPhysicalAddresses) {
+  ErrorLog log;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    MemoryError e = error(8 * i, 0);
+    e.data = Background::Kind::address;
+    e.expected = e.address;
+    e.actual = e.address + 0x123'4568;
+    e.physical = 0x1'0000'0000 + 8 * i;
+    e.other_physical = *e.physical ^ (1 << 23);
+    log.add(e);
+  }
+  EXPECT_THAT(log.likely_cause(),
+              HasSubstr("physical addresses that differ in bit 23 reach the same cell"));
 }
 
 TEST(ErrorLog, wordsThatHoldTheAddressOfOthersMeanAnAddressLine) {

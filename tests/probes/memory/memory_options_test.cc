@@ -17,16 +17,15 @@ using MemoryOptionsTest = MemoryTestFixture;
 TEST_F(MemoryOptionsTest, checksItsParametersBeforeTheRun) {
   const auto preflight = memory_test_probe().preflight;
   EXPECT_TRUE(preflight(bench_.bench(), bench_.parameters));
-  for (const ParameterValue& much :
-       {ParameterValue{std::uint64_t{1} << 55}, ParameterValue{MemoryShare{100}}}) {
-    bench_.parameters.set("size", much);
-    const auto refused = preflight(bench_.bench(), bench_.parameters);
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().where, "size");
-    EXPECT_THAT(refused.error().what, HasSubstr("this machine can spare"));
-  }
+  bench_.parameters.set("size", std::uint64_t{1} << 55);
+  const auto refused = preflight(bench_.bench(), bench_.parameters);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "size");
+  EXPECT_THAT(refused.error().what, HasSubstr("this machine can spare"));
+  // A share is at most that much.
   for (const ParameterValue& can_be :
-       {ParameterValue{AvailableSize{}}, ParameterValue{MemoryShare{1}}}) {
+       {ParameterValue{AvailableSize{}}, ParameterValue{MemoryShare{1}},
+        ParameterValue{MemoryShare{100}}}) {
     bench_.parameters.set("size", can_be);
     EXPECT_TRUE(preflight(bench_.bench(), bench_.parameters));
   }
@@ -41,6 +40,35 @@ TEST_F(MemoryOptionsTest, lessThanAMinimumIsFoundInTheRunAlsoWithASize) {
   ASSERT_FALSE(outcome.result);
   EXPECT_EQ(outcome.result.error().kind, ErrorKind::unavailable);
   EXPECT_EQ(outcome.step.state, StepState::error);
+}
+
+TEST_F(MemoryOptionsTest, aShareOrASizeWithAMinimumIsCutToWhatCanBeSpared) {
+  const std::uint64_t total = *bench_.ram.total();
+  bench_.parameters.set("size", MemoryShare{100});
+  auto size = memory_size(bench_.parameters, bench_.ram);
+  ASSERT_TRUE(size);
+  EXPECT_NEAR(static_cast<double>(size->asked), static_cast<double>(total), 100.0);
+  EXPECT_LT(size->bytes, total);
+  EXPECT_GT(size->bytes, 0U);
+  bench_.parameters.set("size", total * 2);
+  bench_.parameters.set("minimum", 8 * mib);
+  size = memory_size(bench_.parameters, bench_.ram);
+  ASSERT_TRUE(size);
+  EXPECT_EQ(size->asked, total * 2);
+  EXPECT_LT(size->bytes, total);
+}
+
+// Half the chips are missing: that is the finding, not that more was asked for than there is.
+TEST_F(MemoryOptionsTest, aBoardThatLostMemoryWasNotAskedForTooMuch) {
+  bench_.board.memory = MemoryProfile{.total_bytes = std::uint64_t{32} << 30};
+  bench_.write("/proc/meminfo", "MemTotal: 16000000 kB\nMemAvailable: 15000000 kB\n");
+  bench_.parameters.set("size", std::uint64_t{1} << 55);
+  EXPECT_TRUE(memory_test_probe().preflight(bench_.bench(), bench_.parameters));
+  const Outcome outcome = run();
+  EXPECT_TRUE(outcome.result);
+  EXPECT_EQ(outcome.step.state, StepState::fail);
+  EXPECT_NE(outcome.finding("MEM_SIZE"), nullptr);
+  EXPECT_TRUE(outcome.logged("nothing was tested"));
 }
 
 TEST_F(MemoryOptionsTest, refusesParametersThatNoMachineCanDo) {

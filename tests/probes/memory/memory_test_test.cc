@@ -112,6 +112,23 @@ TEST_F(MemoryTest, stopsSoonWhenCancelledAndKeepsWhatItFound) {
   EXPECT_NE(outcome.finding("MEM_CORRUPTION_ERR"), nullptr);
 }
 
+// Others want more than the reserve while all of it is locked.
+TEST_F(MemoryTest, givesUpWhatItHasBeforeTheKernelMustKill) {
+  iterations(1'000'000);
+  bench_.ram.at = {0};
+  std::atomic<int> writes{0};
+  bench_.ram.on_write = [&](std::byte*, std::size_t) {
+    if (++writes == 10) bench_.ram.left = Ram::least_usable - 1;
+  };
+  const Outcome outcome = run();
+  ASSERT_FALSE(outcome.result);
+  EXPECT_EQ(outcome.result.error().kind, ErrorKind::exhausted);
+  EXPECT_EQ(outcome.step.state, StepState::error);  // and no pass
+  // What it had tested by then stands in the report.
+  EXPECT_GE(outcome.number("iterations"), 1);
+  EXPECT_EQ(outcome.number("errors"), 0);
+}
+
 TEST_F(MemoryTest, cancelledBeforeItBeginsItIsNoPass) {
   bench_.cancel.cancel();
   const Outcome outcome = run();

@@ -154,6 +154,57 @@ TEST_F(RowHammer, aBitThatIsStuckIsNoDoingOfTheRows) {
   EXPECT_EQ(outcome.finding("MEM_ROW_HAMMER"), nullptr);
 }
 
+// Memory with ECC puts a flip right before anybody reads it.
+TEST_F(RowHammer, aFlipThatEccCorrectedIsAFinding) {
+  simulate(false);
+  const std::string folder = "/sys/devices/system/edac/mc/mc0";
+  bench_.write(folder + "/ce_count", "4");
+  bench_.write(folder + "/ue_count", "0");
+  const auto on_turns = bench_.ram.on_turns;
+  bench_.ram.on_turns = [=, this](std::byte* region, std::size_t a, std::size_t b,
+                                  std::uint64_t turns) {
+    if (turns == 1000) bench_.write(folder + "/ce_count", "5");
+    return on_turns(region, a, b, turns);
+  };
+  const Outcome outcome = run();
+  if (!frames_are_told(outcome)) return;
+  EXPECT_EQ(outcome.number("flips"), 0);
+  EXPECT_EQ(outcome.number("ecc_corrected"), 1);
+  EXPECT_NE(outcome.finding("MEM_ECC_CORRECTED"), nullptr);
+  EXPECT_EQ(outcome.step.state, StepState::fail);
+}
+
+TEST_F(RowHammer, whatFlippedStaysWhenALaterPairIsWrongBeforeItIsHammered) {
+  simulate(true);
+  bench_.ram.at = {77};
+  bench_.ram.on_write = [this](std::byte* region, std::size_t line) {
+    if (hammered_ > 20) region[line * line_bytes] |= std::byte{1};
+  };
+  const Outcome outcome = run();
+  if (!frames_are_told(outcome)) return;
+  const auto* finding = outcome.finding("MEM_ROW_HAMMER");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->evidence[0], HasSubstr("bits 0x0000000000000008"));
+  const auto* before = outcome.finding("MEM_CORRUPTION_ERR");
+  ASSERT_NE(before, nullptr);
+  for (const std::string& line : before->evidence) {
+    EXPECT_THAT(line, testing::Not(HasSubstr("bits 0x0000000000000008")));
+  }
+}
+
+TEST_F(RowHammer, stopsWhileItLooksForRows) {
+  int accesses = 0;
+  bench_.ram.on_turns = [&](std::byte*, std::size_t a, std::size_t b, std::uint64_t) {
+    if (++accesses == 10) bench_.cancel.cancel();
+    return Dram().conflict(a * line_bytes, b * line_bytes) ? 260.0 : 200.0;
+  };
+  const Outcome outcome = run();
+  if (!frames_are_told(outcome)) return;
+  ASSERT_FALSE(outcome.result);
+  EXPECT_EQ(outcome.result.error().kind, ErrorKind::cancelled);
+  EXPECT_EQ(accesses, 10);
+}
+
 TEST_F(RowHammer, rowsThatCannotBeFoundAreSaidSoAndAreNoPass) {
   bench_.ram.on_turns = [](std::byte*, std::size_t, std::size_t, std::uint64_t) { return 200.0; };
   const Outcome outcome = run();
