@@ -168,6 +168,10 @@ void LinkJudge::judge(const PcieProfile& want, std::vector<PciFunction>& all,
     finding.remedy = {power_remedy(), "reseat the card",
                       "power-cycle the board: the link trains again"};
   }
+  if (bad.port != nullptr && !is_held_down(bad)) {
+    finding = reports::complete(std::move(finding));
+    finding.remedy.push_back("train it again now:  sudo assay pcie --retrain " + bad.port->address);
+  }
   recorder.finding(std::move(finding));
 }
 

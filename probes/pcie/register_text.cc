@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -27,7 +28,7 @@ constexpr Flag lnkctl_flags[] = {{"Disabled", 4},  {"CommClk", 6}, {"ExtSynch", 
 constexpr Flag lnksta_flags[] = {{"TrErr", 10},    {"Train", 11},  {"SlotClk", 12},
                                  {"DLActive", 13}, {"BWMgmt", 14}, {"ABWMgmt", 15}};
 constexpr Flag sltcap_flags[] = {{"AttnBtn", 0}, {"PwrCtrl", 1}, {"MRL", 2},     {"AttnInd", 3},
-                                 {"PwrInd", 4},  {"HotPlug", 5}, {"Surprise", 6}};
+                                 {"PwrInd", 4},  {"HotPlug", 6}, {"Surprise", 5}};
 constexpr Flag lnkcap2_flags[] = {
     {"Crosslink", 8}, {"Retimer", 23}, {"2Retimers", 24}, {"DRS", 31}};
 constexpr Flag lnksta2_flags[] = {{"EqualizationComplete", 1},
@@ -239,10 +240,12 @@ void write_aer(Writer& out, const AdvancedErrorReporting& aer) {
                       aer.root->uncorrectable_source));
 }
 
-// "3 5 7"; "none".
-std::string lanes_of(std::uint32_t bits) {
+// "3 5 7"; "none". Bits of lanes that the link does not have mean nothing.
+std::string lanes_of(std::uint32_t bits, const Link* link) {
   std::string text;
-  for (unsigned lane = 0; lane < 32; ++lane) {
+  const unsigned lanes =
+      link == nullptr ? 32 : static_cast<unsigned>(std::min(link->max_width, 32));
+  for (unsigned lane = 0; lane < lanes; ++lane) {
     if ((bits & 1u << lane) != 0) text += (text.empty() ? "" : " ") + std::to_string(lane);
   }
   return text.empty() ? "none" : text;
@@ -268,12 +271,13 @@ std::vector<RegisterText> register_texts(const PciFunction& function) {
   if (extended.aer) write_aer(out, *extended.aer);
   if (const auto& s = extended.secondary) {
     out.add("LnkCtl3", s->lnkctl3, flags(s->lnkctl3, lnkctl3_flags));
-    out.add("LaneErrStat", s->lane_errors, "LaneErr at lane: " + lanes_of(s->lane_errors));
+    out.add("LaneErrStat", s->lane_errors,
+            "LaneErr at lane: " + lanes_of(s->lane_errors, function.link()));
   }
   if (const auto& p = extended.physical_16gts) {
     out.add("16GTSta", p->status, flags(p->status, physical_16gts_flags));
     out.add("16GTLocalParity", p->local_parity_mismatch,
-            "mismatch at lane: " + lanes_of(p->local_parity_mismatch));
+            "mismatch at lane: " + lanes_of(p->local_parity_mismatch, function.link()));
   }
   if (const auto& m = extended.margining) {
     out.add("MarginPortCap", m->capabilities,

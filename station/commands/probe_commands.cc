@@ -13,6 +13,7 @@
 #include "probes/catalog.h"
 #include "reports/json/report.h"
 #include "station/commands/commands.h"
+#include "station/commands/pcie_options.h"
 #include "station/run/execute.h"
 #include "station/run/run_folder.h"
 #include "station/run/runner.h"
@@ -30,6 +31,8 @@ struct ProbeCommand {
   std::map<std::string, std::string> aliases;   // parameter -> option
   std::map<std::string, std::string> defaults;  // parameter -> value
   std::vector<reports::Limit> limits;
+  // Adds options of its own, with which it does something else than a run.
+  Instead (*add_options)(CLI::App&) = nullptr;
 };
 
 std::vector<ProbeCommand> probe_commands() {
@@ -52,7 +55,16 @@ std::vector<ProbeCommand> probe_commands() {
        {},
        {{"size", "256M"}},
        {{"flips", {reports::make_validator(reports::Comparison::equal, std::int64_t{0}, "1")}}}},
-      {"pcie", "pcie.link", "  assay pcie --json", {}, {}, {}},
+      {"pcie",
+       "pcie.link",
+       "  sudo assay pcie --board m6-mini                       its links against its profile\n"
+       "  assay pcie --from DUMP                                what  sudo lspci -xxxx > DUMP  "
+       "saved\n"
+       "  sudo assay pcie --retrain 0000:00:02.0",
+       {},
+       {},
+       {},
+       add_pcie_options},
       {"thermal", "thermal.read", "  assay thermal", {}, {}, {}},
       {"frag", "memory.fragmentation", "  assay frag", {}, {}, {}},
       {"fw query",
@@ -301,9 +313,12 @@ void add(CLI::App& app, Invocation& invocation, const ProbeCommand& probe_comman
   command->add_option("--out", options->out, "keep journal.jsonl and report.json in this folder");
   command->add_flag("--json", options->json, "print the report as JSON");
   command->footer(std::string("Examples:\n") + probe_command.example);
-  command->callback([options, probe_command, &invocation] {
-    const auto code = run(probe_command, *options, invocation.command_line);
-    invocation.exit_code = code ? *code : report_error(code.error());
+  const Instead instead =
+      probe_command.add_options != nullptr ? probe_command.add_options(*command) : nullptr;
+  command->callback([options, probe_command, instead, &invocation] {
+    auto code = instead ? instead(options->json) : std::nullopt;
+    if (!code) code = run(probe_command, *options, invocation.command_line);
+    invocation.exit_code = *code ? **code : report_error(code->error());
   });
 }
 
