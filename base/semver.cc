@@ -13,6 +13,13 @@ bool is_identifier_char(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
 }
 
+bool is_number(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), is_digit);
+}
+bool has_leading_zero(std::string_view number) {
+  return number.size() > 1 && number.front() == '0';
+}
+
 // Leading zeros are gone: longer is larger, else the first other digit decides.
 std::strong_ordering compare_numbers(std::string_view a, std::string_view b) {
   a.remove_prefix(std::min(a.find_first_not_of('0'), a.size()));
@@ -31,8 +38,8 @@ std::string_view take_digits(std::string_view& text) {
 }
 
 std::strong_ordering compare_identifiers(std::string_view a, std::string_view b) {
-  const bool a_numeric = std::all_of(a.begin(), a.end(), is_digit);
-  const bool b_numeric = std::all_of(b.begin(), b.end(), is_digit);
+  const bool a_numeric = is_number(a);
+  const bool b_numeric = is_number(b);
   if (a_numeric != b_numeric) {
     return a_numeric ? std::strong_ordering::less : std::strong_ordering::greater;
   }
@@ -87,9 +94,11 @@ Result<SemanticVersion> parse_semantic_version(std::string_view text) {
   std::uint64_t* const parts[] = {&version.major, &version.minor, &version.patch};
   for (int i = 0; i < 3; ++i) {
     if (i > 0 && (at == end || *at++ != '.')) return bad("expected MAJOR.MINOR.PATCH");
+    const char* from = at;
     const auto [next, error] = std::from_chars(at, end, *parts[i]);
     if (error != std::errc{}) return bad("expected MAJOR.MINOR.PATCH");
     at = next;
+    if (has_leading_zero({from, at})) return bad("a number with a leading zero");
   }
   const auto identifiers = [&](std::vector<std::string>& out) {
     do {
@@ -103,6 +112,9 @@ Result<SemanticVersion> parse_semantic_version(std::string_view text) {
   };
   if (at != end && *at == '-' && !identifiers(version.prerelease)) {
     return bad("an empty pre-release identifier");
+  }
+  for (const std::string& part : version.prerelease) {
+    if (is_number(part) && has_leading_zero(part)) return bad("a number with a leading zero");
   }
   if (at != end && *at == '+') {
     std::vector<std::string> build;

@@ -27,7 +27,8 @@ struct SemanticVersion {
   bool operator==(const SemanticVersion& other) const { return (*this <=> other) == 0; }
 };
 
-// MAJOR.MINOR.PATCH with optional -prerelease and +build, at most 128 bytes.
+// MAJOR.MINOR.PATCH with optional -prerelease and +build, at most 128 bytes. Numbers have no
+// leading zeros (sections 2 and 9); identifiers that are no numbers may: "rc01".
 Result<SemanticVersion> parse_semantic_version(std::string_view text);
 
 }  // namespace assay

@@ -41,12 +41,24 @@ TEST(SemanticVersion, refusesWhatIsNotOne) {
   EXPECT_FALSE(parse_semantic_version("1.0.0-" + std::string(200, 'a')));
 }
 
+// Sections 2 and 9: of numbers, in the core and in a pre-release. Not of other identifiers, and not
+// of a build (section 10).
+TEST(SemanticVersion, numbersHaveNoLeadingZeros) {
+  for (const char* text : {"01.2.3", "1.02.3", "1.2.03", "00.1.2", "1.2.3-01", "1.2.3-rc.007"}) {
+    EXPECT_FALSE(parse_semantic_version(text)) << text;
+  }
+  for (const char* text : {"0.0.0", "10.20.30", "1.2.3-0", "1.2.3-rc01", "1.2.3-0a", "1.2.3-0-1",
+                           "1.2.3+001", "2.1.4-rc3"}) {
+    EXPECT_EQ(version(text).text(), text);
+  }
+}
+
 TEST(SemanticVersion, theOrderIsOneOrder) {
   // Letters, digits and both in a row: each pair has one order, and no three go round in a circle.
   std::vector<SemanticVersion> all;
   for (const char* prerelease :
        {"rc", "rc1", "rc01", "rc3",  "rc10",  "rc1a", "rc0a", "rc-", "rc-1", "rc1-", "1",
-        "10", "010", "a",    "a1b2", "a1b10", "-",    "-1",   "A1",  "rc.1", "rc1.1"}) {
+        "10", "0",   "a",    "a1b2", "a1b10", "-",    "-1",   "A1",  "rc.1", "rc1.1"}) {
     all.push_back(version(std::string("1.0.0-") + prerelease));
   }
   for (const auto& a : all) {
