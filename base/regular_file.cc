@@ -13,6 +13,9 @@ Result<UniqueFd> open_regular_file(const std::string& path) {
   if (!fd) {
     if (errno == ENOENT || errno == ENOTDIR)
       return fail(ErrorKind::bad_file, "no such file", path, "check the name");
+    if (errno == ELOOP)
+      return fail(ErrorKind::bad_file, "is a link that leads round to itself", path,
+                  "name the file itself");
     return fail_errno(errno, "cannot open", path);
   }
   struct stat info {};

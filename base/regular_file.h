@@ -10,8 +10,8 @@
 
 namespace assay {
 
-// For reading. Errors: bad_file when there is no such file or it is no regular one; unavailable
-// when it may not be read; io.
+// For reading. Errors: bad_file when there is no such file, or it is no regular one, or a loop of
+// links; unavailable when it may not be read; io.
 Result<UniqueFd> open_regular_file(const std::string& path);
 
 // The whole file. Errors: those of opening; bad_file over `max_bytes`.

@@ -24,8 +24,10 @@ TEST(RegularFile, nothingElseIsWaitedFor) {
   const test::Scratch scratch;
   // Opening a FIFO without a writer blocks, and so does reading one.
   ASSERT_EQ(mkfifo((scratch / "fifo").c_str(), 0600), 0);
-  for (const std::string& path : {scratch / "fifo", scratch.root(), std::string("/dev/zero"),
-                                  scratch / "missing", scratch / "fifo/below"}) {
+  scratch.link("loop", "loop");
+  for (const std::string& path :
+       {scratch / "fifo", scratch.root(), std::string("/dev/zero"), scratch / "missing",
+        scratch / "fifo/below", scratch / "loop", scratch / "loop/below"}) {
     const auto content = read_regular_file(path, 100);
     ASSERT_FALSE(content) << path;
     EXPECT_EQ(content.error().kind, ErrorKind::bad_file) << path;
