@@ -13,8 +13,9 @@ enum class Durability {
   synced,   // and it survives a power cut: file and folder are synced
 };
 
-// Writes beside `path` and renames over it. A link to a file stays one; folders, devices, pipes and
-// sockets are refused.
+// Writes beside `path`, into a file of a name that nobody has, and renames it. The mode is that of
+// the file before, or 0644 less the umask. A link to a file stays one; folders, devices, pipes and
+// sockets are refused. Errors: usage (a name that cannot be a file's), and fail_errno()'s.
 Result<> write_file_atomically(const std::string& path, std::string_view content,
                                Durability durability = Durability::synced);
 

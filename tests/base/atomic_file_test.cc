@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include "tests/base/scratch.h"
@@ -40,6 +41,37 @@ TEST_P(AtomicFile, keepsAFolderOfThatName) {
   EXPECT_THAT(written.error().where, testing::HasSubstr("target"));
   EXPECT_THAT(scratch_.names(), ElementsAre("target"));
   EXPECT_EQ(scratch_.content("target/inside"), "kept");
+}
+
+TEST_P(AtomicFile, leavesEveryOtherFileOfTheFolderAlone) {
+  // Names that a file in the making might have.
+  const std::set<std::string> others = {"state.new", "state.tmp", "state~", ".state"};
+  for (const std::string& name : others) scratch_.write(name, name);
+  ASSERT_TRUE(write_file_atomically(scratch_ / "state", "new", GetParam()));
+  for (const std::string& name : others) EXPECT_EQ(scratch_.content(name), name);
+  EXPECT_EQ(scratch_.names().size(), others.size() + 1);
+}
+
+TEST_P(AtomicFile, hasTheModeOfTheFileBeforeOrWhatTheUmaskLeavesOf0644) {
+  const std::string path = scratch_ / "state";
+  const auto mode = [&] {
+    struct stat status {};
+    EXPECT_EQ(::stat(path.c_str(), &status), 0);
+    return status.st_mode & 07777;
+  };
+  const mode_t umask_before = ::umask(027);
+  EXPECT_TRUE(write_file_atomically(path, "first", GetParam()));
+  ::umask(umask_before);
+  EXPECT_EQ(mode(), 0640u);
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  ASSERT_TRUE(write_file_atomically(path, "second", GetParam()));
+  EXPECT_EQ(mode(), 0600u);
+}
+
+TEST_P(AtomicFile, aFileNeedsAName) {
+  const auto written = write_file_atomically("", "x", GetParam());
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().kind, ErrorKind::usage);
 }
 
 TEST_P(AtomicFile, keepsTheOldContentAndNoTraceWhenTheDiskIsFull) {
