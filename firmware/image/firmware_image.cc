@@ -58,9 +58,11 @@ std::string FirmwareImage::sha256_text() const {
 }
 
 bool begins_as_image(std::span<const std::uint8_t> bytes) {
+  // Cut off in its header, it is one all the same.
+  std::uint8_t beginning[image_header_bytes] = {};
+  std::copy_n(bytes.begin(), std::min<std::size_t>(bytes.size(), image_header_bytes), beginning);
   device::ImageHeader header;
-  return bytes.size() >= image_header_bytes &&
-         device::parse_image_header(bytes.data(), &header) != HeaderError::magic;
+  return device::parse_image_header(beginning, &header) != HeaderError::magic;
 }
 
 Result<FirmwareImage> parse_image(std::vector<std::uint8_t> bytes, const std::string& where) {
@@ -69,8 +71,9 @@ Result<FirmwareImage> parse_image(std::vector<std::uint8_t> bytes, const std::st
   };
   if (bytes.empty()) return bad("is empty", "get the file again");
   if (bytes.size() < image_header_bytes) {
-    return bad(fmt::format("is no firmware image: {} bytes, and the header alone has {}",
-                           bytes.size(), image_header_bytes),
+    return bad(fmt::format("is {}: {} bytes, and the header alone has {}",
+                           begins_as_image(bytes) ? "cut off" : "no firmware image", bytes.size(),
+                           image_header_bytes),
                "get the file again");
   }
   FirmwareImage image;

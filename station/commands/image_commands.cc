@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -36,6 +38,7 @@ struct ImageOptions {
   std::string output;
   std::string key;
   firmware::ImageIdentity identity;
+  std::string security_counter = "0";
   bool json = false;
   bool force = false;
 };
@@ -86,16 +89,34 @@ Result<int> inspect(const ImageOptions& options) {
   return 0;
 }
 
+// Decimal: CLI11 would take 010 for 8.
+Result<std::uint32_t> parse_counter(const std::string& text) {
+  std::uint32_t counter = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, counter);
+  if (error == std::errc{} && at == end) return counter;
+  return fail(ErrorKind::usage,
+              fmt::format("expected a whole number from 0 to {}, not \"{}\"", UINT32_MAX,
+                          to_printable(text)),
+              "--security-counter");
+}
+
 Result<int> pack(const ImageOptions& options) {
   const auto payload = read_regular_file(options.input, firmware::max_image_bytes);
   if (!payload) return std::unexpected(payload.error());
   const std::vector<std::uint8_t> bytes(payload->begin(), payload->end());
-  // Wrapped twice, no board would boot it.
-  if (firmware::parse_image(bytes, options.input)) {
+  // Wrapped twice, no board would boot it; nor a damaged one.
+  if (firmware::begins_as_image(bytes)) {
+    const auto whole = firmware::parse_image(bytes, to_printable(options.input));
+    if (!whole) return std::unexpected(whole.error());
     return fail(ErrorKind::usage, "is a firmware image already", to_printable(options.input),
                 "assay fw inspect  shows it");
   }
-  const auto image = firmware::pack_image(bytes, options.identity);
+  const auto counter = parse_counter(options.security_counter);
+  if (!counter) return std::unexpected(counter.error());
+  firmware::ImageIdentity identity = options.identity;
+  identity.security_counter = *counter;
+  const auto image = firmware::pack_image(bytes, identity);
   if (!image) return std::unexpected(image.error());
   if (auto written = write_image(*image, options); !written) {
     return std::unexpected(written.error());
@@ -150,7 +171,7 @@ void add_image_commands(CLI::App& fw, Invocation& invocation) {
     command->add_option("--board", options->identity.board, "id of the board that it is for")
         ->required();
     command->add_option("--version", options->identity.version, "its version")->required();
-    command->add_option("--security-counter", options->identity.security_counter,
+    command->add_option("--security-counter", options->security_counter,
                         "boards refuse images with a lower one than they run");
     command->add_flag("--force", options->force, "write over the output");
     command->footer(

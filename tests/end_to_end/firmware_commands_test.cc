@@ -65,6 +65,8 @@ TEST_F(FirmwareCommands, whatIsNoImageForThisBoardIsRefusedInOneLineBeforeTheBoa
   flipped[100'000] ^= 1;
   const std::string huge = file("huge.bin", "A");
   ASSERT_EQ(truncate(huge.c_str(), off_t{2} << 30), 0);
+  const std::string loop = folder_ / "loop.bin";
+  std::filesystem::create_symlink("loop.bin", loop);
   const std::pair<std::string, const char*> cases[] = {
       {file("cut.bin", content.substr(0, 70'000)), "is cut off"},
       {image("2.4.0", "another-board"), "is for the board \"another-board\""},
@@ -73,6 +75,7 @@ TEST_F(FirmwareCommands, whatIsNoImageForThisBoardIsRefusedInOneLineBeforeTheBoa
       {file("empty.bin", ""), "is empty"},
       {huge, "bytes"},
       {file("text.bin", std::string(5000, 'a')), "is no firmware image"},
+      {loop, "is a link that leads round to itself"},
       {folder_ / "missing.bin", "no such file"}};
   for (const auto& [path, reason] : cases) {
     // Silent: a board that was asked would take seconds, and end with another code.
@@ -82,6 +85,43 @@ TEST_F(FirmwareCommands, whatIsNoImageForThisBoardIsRefusedInOneLineBeforeTheBoa
     EXPECT_THAT(run.err, HasSubstr(reason));
     EXPECT_EQ(run.out, "");
   }
+}
+
+TEST_F(FirmwareCommands, packRefusesInOneLineWhatWouldMakeNoGoodImage) {
+  const std::string content = read_file(image("2.4.0"));
+  const std::string raw = file("raw.bin", "firmware");
+  const std::string out = folder_ / "out.bin";
+  struct Case {
+    std::string payload;
+    std::string output;
+    std::string version;
+    std::string counter;
+    const char* reason;
+  };
+  const Case cases[] = {
+      {file("whole.bin", content), out, "2.4.0", "1", "is a firmware image already"},
+      {file("cut.bin", content.substr(0, 70'000)), out, "2.4.0", "1", "is cut off"},
+      {file("header.bin", content.substr(0, 100)), out, "2.4.0", "1", "is cut off"},
+      {raw, "", "2.4.0", "1", "the file to write has no name"},
+      {raw, out, "01.2.3", "1", "expected a semantic version"},
+      {raw, out, "2.4.0", "1e3", "--security-counter: expected a whole number"},
+      {raw, out, "2.4.0", "-1", "--security-counter"},
+      {raw, out, "2.4.0", "4294967296", "--security-counter: expected a whole number"},
+  };
+  for (const Case& c : cases) {
+    const Finished run = assay({"fw", "pack", c.payload, "-o", c.output, "--board", "m6-mini",
+                                "--version", c.version, "--security-counter", c.counter});
+    EXPECT_EQ(run.exit_code, 2) << c.reason << run.out << run.err;
+    EXPECT_EQ(lines(run.err), 1) << run.err;
+    EXPECT_THAT(run.err, HasSubstr(c.reason));
+    EXPECT_FALSE(std::filesystem::exists(out)) << c.reason;
+  }
+}
+
+TEST_F(FirmwareCommands, theSecurityCounterIsDecimal) {
+  const Finished shown = assay({"fw", "inspect", image("2.4.0", "m6-mini", "010"), "--json"});
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_EQ(nlohmann::json::parse(shown.out)["security_counter"], 10);
 }
 
 TEST_F(FirmwareCommands, anOlderImageNeedsTheFlag) {

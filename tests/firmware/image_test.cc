@@ -95,6 +95,12 @@ TEST(FirmwareImage, aDamagedOneIsStillOneOfOurs) {
   bytes[50] ^= 1;
   EXPECT_FALSE(parse_image(bytes, "f.bin"));
   EXPECT_TRUE(begins_as_image(bytes));
+  // Cut off, within its header too.
+  for (const std::size_t size : {5000U, 256U, 255U, 4U}) {
+    EXPECT_TRUE(begins_as_image(std::span(bytes).first(std::min<std::size_t>(size, bytes.size()))));
+  }
+  EXPECT_THAT(error_of({bytes.begin(), bytes.begin() + 100}).what, HasSubstr("is cut off"));
+  EXPECT_FALSE(begins_as_image(std::span(bytes).first(3)));
   bytes[0] ^= 1;
   EXPECT_FALSE(begins_as_image(bytes));
   EXPECT_FALSE(begins_as_image({}));
