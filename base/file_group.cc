@@ -10,6 +10,8 @@ namespace assay {
 std::string file_group(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return {};
+  constexpr mode_t read_and_write = S_IRGRP | S_IWGRP;
+  if (status.st_gid == 0 || (status.st_mode & read_and_write) != read_and_write) return {};
   group entry{};
   group* found = nullptr;
   std::vector<char> buffer(16384);

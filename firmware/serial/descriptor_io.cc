@@ -107,9 +107,12 @@ std::unexpected<Error> open_failure(int error_number, const std::string& path) {
   if (error_number == EACCES || error_number == EPERM) {
     const std::string group = file_group(path);
     return fail(ErrorKind::unavailable, "no permission to open the port", path,
-                fmt::format("it belongs to group {0}: `sudo usermod -aG {0} $USER`, then log in "
-                            "again",
-                            group));
+                group.empty()
+                    ? "no group has access to it: run as root, or give your user access by a udev "
+                      "rule"
+                    : fmt::format("it belongs to group {0}: `sudo usermod -aG {0} $USER`, then log "
+                                  "in again",
+                                  group));
   }
   return fail_errno(error_number, "cannot open the port", path);
 }

@@ -1,6 +1,7 @@
 #include "firmware/serial/transport.h"
 
 #include <gmock/gmock.h>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "firmware/serial/serialport_transport.h"
@@ -181,17 +183,38 @@ TEST(Transport, saysWhatIsNoPort) {
   EXPECT_EQ(refusal(folder.path / "loop").kind, ErrorKind::io);
 }
 
-TEST(Transport, namesTheGroupWhenPermissionIsMissing) {
+// What a person without rights is told of a port of that group and mode.
+std::string hint_without_permission(gid_t owner, mode_t mode) {
   PseudoTerminal terminal;
-  ASSERT_EQ(::chmod(terminal.path.c_str(), 0), 0);
-  const uid_t self = ::geteuid();
-  // Root opens anything: be nobody for a moment.
-  ASSERT_EQ(::seteuid(self == 0 ? 65534 : self), 0);
+  EXPECT_EQ(::chown(terminal.path.c_str(), 0, owner), 0);
+  EXPECT_EQ(::chmod(terminal.path.c_str(), mode), 0);
+  EXPECT_EQ(::seteuid(65534), 0);
   const Error error = refusal(terminal.path);
-  ASSERT_EQ(::seteuid(self), 0);
+  EXPECT_EQ(::seteuid(0), 0);
   EXPECT_EQ(error.kind, ErrorKind::unavailable);
   EXPECT_EQ(error.what, "no permission to open the port");
-  EXPECT_THAT(error.hint, HasSubstr("usermod -aG"));
+  return error.hint;
+}
+
+TEST(Transport, namesTheGroupThatMayOpenThePort) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a port to another group";
+  const group* dialout = ::getgrnam("dialout");
+  ASSERT_NE(dialout, nullptr);
+  EXPECT_THAT(hint_without_permission(dialout->gr_gid, 0660),
+              HasSubstr("`sudo usermod -aG dialout $USER`"));
+}
+
+TEST(Transport, namesNoGroupWhereNoneWouldHelp) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a port to another group";
+  const group* dialout = ::getgrnam("dialout");
+  ASSERT_NE(dialout, nullptr);
+  const std::pair<gid_t, mode_t> nodes[] = {
+      {dialout->gr_gid, 0}, {dialout->gr_gid, 0600}, {dialout->gr_gid, 0640}, {0, 0600}};
+  for (const auto& [owner, mode] : nodes) {
+    const std::string hint = hint_without_permission(owner, mode);
+    EXPECT_THAT(hint, HasSubstr("udev")) << owner << " " << mode;
+    EXPECT_THAT(hint, testing::Not(HasSubstr("usermod"))) << owner << " " << mode;
+  }
 }
 
 TEST(SerialportTransport, refusesAPseudoTerminal) {
