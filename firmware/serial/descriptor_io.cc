@@ -94,6 +94,10 @@ Result<> lock_port(int fd, const std::string& name) {
     if (errno == EWOULDBLOCK) return busy(name);
     return port_failure(errno, "lock the port", name);
   }
+  // open(2) heeds it for all but root.
+  int exclusive = 0;
+  if (::ioctl(fd, TIOCGEXCL, &exclusive) != 0) return port_failure(errno, "lock the port", name);
+  if (exclusive != 0) return busy(name);
   if (::ioctl(fd, TIOCEXCL) != 0) return port_failure(errno, "lock the port", name);
   return {};
 }

@@ -20,8 +20,9 @@ Result<> write_all(int fd, std::span<const std::uint8_t> bytes, std::int64_t dea
 Result<> drop_input(int fd, const std::string& name);
 
 // Keeps other programs out while the port is open: flock for those that ask (also as root),
-// TIOCEXCL for those that do not. The flock ends with the descriptor; TIOCEXCL would stay for as
-// long as anyone has the port open, so unlock_port() before closing.
+// TIOCEXCL for those that do not; a port that another holds by either is in use. The flock ends
+// with the descriptor; TIOCEXCL would stay for as long as anyone has the port open, so
+// unlock_port() before closing.
 Result<> lock_port(int fd, const std::string& name);
 void unlock_port(int fd);
 

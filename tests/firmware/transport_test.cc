@@ -183,6 +183,21 @@ TEST(Transport, saysWhatIsNoPort) {
   EXPECT_EQ(refusal(folder.path / "loop").kind, ErrorKind::io);
 }
 
+// For root, too, whom the kernel lets in.
+TEST(Transport, leavesAPortToAProgramThatHoldsItByTheKernelsLockAlone) {
+  PseudoTerminal terminal;
+  ASSERT_EQ(::ioctl(terminal.slave.get(), TIOCEXCL), 0);
+  const Error error = refusal(terminal.path);
+  EXPECT_EQ(error.kind, ErrorKind::unavailable);
+  EXPECT_EQ(error.what, "in use by another program");
+  // And the lock to that program.
+  int exclusive = 0;
+  ASSERT_EQ(::ioctl(terminal.slave.get(), TIOCGEXCL, &exclusive), 0);
+  EXPECT_EQ(exclusive, 1);
+  ASSERT_EQ(::ioctl(terminal.slave.get(), TIOCNXCL), 0);
+  EXPECT_TRUE(open(terminal.path));
+}
+
 // What a person without rights is told of a port of that group and mode.
 std::string hint_without_permission(gid_t owner, mode_t mode) {
   PseudoTerminal terminal;
