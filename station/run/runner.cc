@@ -18,11 +18,13 @@ using reports::StepRecorder;
 // What the steps came to, for the run's own end event and for the steps behind them.
 struct Outcome {
   std::map<std::string, std::set<std::string>> failed;  // step -> its faults
+  std::set<std::string> errored;                        // steps
   bool untested = false;
   bool stopped = false;
 
   void add(const PlanStep& step, const StepRecorder& recorder) {
     if (recorder.failed()) failed[step.id] = recorder.faults();
+    if (recorder.errored()) errored.insert(step.id);
     untested = untested || recorder.errored() ||
                (recorder.skipped() && step.required && step.repairs.empty());
     if (!step.repairs.empty() && !recorder.failed() && !recorder.errored() && !recorder.skipped()) {
@@ -33,10 +35,14 @@ struct Outcome {
       stopped = stopped || (entry != nullptr && entry->stops_run);
     }
   }
-  bool wants(const PlanStep& step) const {
-    if (step.repairs.empty()) return true;
+  // Why the step is left out; empty: it is to be done. A step that broke off has not seen all that
+  // speaks against a repair: that it is another board.
+  std::string reason_to_skip(const PlanStep& step) const {
+    if (step.repairs.empty()) return {};
+    if (errored.contains(step.repairs)) return step.repairs + " could not be tested to its end";
     const auto found = failed.find(step.repairs);
-    return found != failed.end() && found->second.contains(step.repairs_fault);
+    if (found != failed.end() && found->second.contains(step.repairs_fault)) return {};
+    return "not needed: " + step.repairs + " has no " + step.repairs_fault;
   }
 };
 
@@ -128,10 +134,10 @@ Result<> run_plan(const RunRequest& request, reports::Recorder& recorder,
   for (const PlanStep& step : request.plan.steps) {
     if (interrupt.cancelled()) break;
     const auto step_recorder = recorder.begin_step(step.id, step.probe->name, step.limits);
-    if (outcome.wants(step)) {
+    if (const std::string reason = outcome.reason_to_skip(step); reason.empty()) {
       run_step(request, step, *step_recorder, stop, unobserved);
     } else {
-      step_recorder->skip("not needed: " + step.repairs + " has no " + step.repairs_fault);
+      step_recorder->skip(reason);
     }
     step_recorder->end();
     outcome.add(step, *step_recorder);

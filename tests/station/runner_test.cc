@@ -143,6 +143,26 @@ TEST_F(RunnerTest, aRepairThatFailsLeavesTheRunFailed) {
   EXPECT_EQ(verdict_of(run(), false), Verdict::fail);
 }
 
+// It has not seen all that may speak against the repair.
+TEST_F(RunnerTest, aStepThatBrokeOffStartsNoRepair) {
+  bool repaired = false;
+  plan_.steps.push_back(step("looks", [&](StepContext& c) -> Result<> {
+    c.recorder.finding({.code = "FIRMWARE_OUTDATED", .message = "m"});
+    return fail(ErrorKind::timeout, "no serial number");
+  }));
+  plan_.steps.push_back(step("repairs", [&](StepContext&) -> Result<> {
+    repaired = true;
+    return {};
+  }));
+  plan_.steps[1].repairs = "looks";
+  plan_.steps[1].repairs_fault = "FIRMWARE_OUTDATED";
+  const auto summary = run();
+  EXPECT_FALSE(repaired);
+  EXPECT_EQ(summary.steps[1].state, StepState::skip);
+  EXPECT_EQ(summary.steps[1].skip_reason, "looks could not be tested to its end");
+  EXPECT_NE(verdict_of(summary, false), Verdict::pass);
+}
+
 TEST_F(RunnerTest, theWrongBoardIsNotTestedFurther) {
   bool ran = false;
   plan_.steps.push_back(step("looks", [&](StepContext& c) -> Result<> {
