@@ -62,9 +62,9 @@ Error no_reply(std::string_view text, const AtOptions& options, std::size_t rece
             port, "check that the board has power, that TX and RX are crossed, and the baud rate"};
   }
   if (last.state() == AtParser::State::error) {
-    return {
-        ErrorKind::protocol, fmt::format("answer not understood: {} got ERROR", text), port,
-        "this firmware does not know the query; is it the right port, the right board profile?"};
+    return {ErrorKind::unavailable,
+            fmt::format("this firmware does not know {}: it got ERROR", text), port,
+            "is it the right port, the right board profile?"};
   }
   const std::string seen = excerpt(last);
   if (last.echoed() && seen.empty()) {
@@ -177,6 +177,17 @@ Result<std::size_t> AtClient::read_until(std::span<std::uint8_t> buffer, std::in
   }
 }
 
+bool is_no_answer(const Error& error) {
+  return error.kind == ErrorKind::unavailable || error.kind == ErrorKind::protocol ||
+         error.kind == ErrorKind::timeout;
+}
+
+bool says_more(const Error& error, const Error& than) {
+  if (error.kind == than.kind) return false;
+  return than.kind == ErrorKind::timeout ||
+         (than.kind == ErrorKind::protocol && error.kind == ErrorKind::unavailable);
+}
+
 Result<FirmwareVersion> query_version_at_bauds(Transport& transport, const std::vector<int>& bauds,
                                                std::string_view query, const AtOptions& options) {
   std::optional<Error> best;
@@ -188,11 +199,8 @@ Result<FirmwareVersion> query_version_at_bauds(Transport& transport, const std::
       version->baud = baud;
       return version;
     }
-    const ErrorKind kind = version.error().kind;
-    if (kind != ErrorKind::timeout && kind != ErrorKind::protocol) return version;
-    if (!best || (best->kind == ErrorKind::timeout && kind == ErrorKind::protocol)) {
-      best = version.error();
-    }
+    if (!is_no_answer(version.error())) return version;
+    if (!best || says_more(version.error(), *best)) best = version.error();
   }
   if (best) return std::unexpected(*best);
   return fail(ErrorKind::usage, "no baud rate to try", transport.name());

@@ -37,10 +37,11 @@ struct FirmwareVersion {
 };
 
 // Errors of all calls, `where` being the port:
-//   timeout    not one byte came
-//   protocol   bytes came, but no reply could be made out of them
-//   vanished   the port went away
-//   cancelled  options.cancel said so (looked at every 50 ms)
+//   timeout      not one byte came
+//   protocol     bytes came, but no reply could be made out of them
+//   unavailable  query_version(): the board answers ERROR, this firmware does not know the query
+//   vanished     the port went away
+//   cancelled    options.cancel said so (looked at every 50 ms)
 class AtClient {
  public:
   // The transport outlives the client.
@@ -53,7 +54,8 @@ class AtClient {
   Result<AtReply> command(std::string_view text, const AtOptions& options = {});
 
   // Sends `query` and reads the version behind "FW_VER:". Takes it also from a board that sends no
-  // OK behind it; a reply without it is tried again, and then an ErrorKind::protocol.
+  // OK behind it; a reply without it is tried again, and then an ErrorKind::protocol, or
+  // ErrorKind::unavailable when it was ERROR.
   Result<FirmwareVersion> query_version(std::string_view query = "AT+NPUCFG?",
                                         const AtOptions& options = {});
 
@@ -72,8 +74,15 @@ class AtClient {
   bool in_step_ = false;
 };
 
+// Of two that no board was found by: ErrorKind::unavailable says more than ErrorKind::protocol, and
+// that more than ErrorKind::timeout.
+bool says_more(const Error& error, const Error& than);
+// Whether the board may answer when it is asked again, or at another rate: the three of
+// says_more().
+bool is_no_answer(const Error& error);
+
 // query_version() at each rate in turn until one gives a version. When none does, the error of the
-// rate that said most: ErrorKind::protocol before ErrorKind::timeout.
+// rate that said most: says_more().
 Result<FirmwareVersion> query_version_at_bauds(Transport& transport, const std::vector<int>& bauds,
                                                std::string_view query = "AT+NPUCFG?",
                                                const AtOptions& options = {});

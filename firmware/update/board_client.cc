@@ -25,10 +25,11 @@ Result<std::vector<std::string>> values_in(const AtClient& client, const std::st
   for (const std::string& line : reply.lines) {
     if (line.starts_with(key)) values.push_back(line.substr(key.size()));
   }
-  if (!reply.ok || values.empty()) {
-    return fail(ErrorKind::protocol,
-                reply.ok ? command + " was answered without " + std::string(key)
-                         : "this firmware does not know " + command,
+  if (!reply.ok) {
+    return fail(ErrorKind::unavailable, "this firmware does not know " + command, client.port());
+  }
+  if (values.empty()) {
+    return fail(ErrorKind::protocol, command + " was answered without " + std::string(key),
                 client.port());
   }
   return values;
@@ -36,7 +37,9 @@ Result<std::vector<std::string>> values_in(const AtClient& client, const std::st
 
 Result<std::vector<std::string>> ask(AtClient& client, const std::string& command,
                                      std::string_view key, const AtOptions& options) {
-  const auto reply = client.command(command, options);
+  auto reply = client.command(command, options);
+  // The question itself may have been damaged on its way.
+  if (reply && !reply->ok) reply = client.command(command, options);
   if (!reply) return std::unexpected(reply.error());
   return values_in(client, command, key, *reply);
 }

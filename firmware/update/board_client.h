@@ -1,7 +1,8 @@
 // What a board's firmware says about itself and its slots, over AT commands.
 //
-// Errors of all calls: those of AtClient::command(); ErrorKind::protocol when the board answers
-// ERROR (this firmware does not know the command) or something else than is asked for.
+// Errors of all calls: those of AtClient::command(); ErrorKind::unavailable when the board answers
+// a question with ERROR (this firmware does not know it), ErrorKind::protocol when it answers
+// something else than is asked for, or refuses an order.
 #pragma once
 
 #include <cstdint>

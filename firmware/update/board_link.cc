@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -30,14 +31,16 @@ Result<> BoardLink::open() {
 Result<FirmwareVersion> BoardLink::find(const AtOptions& options) {
   AtOptions once = options;
   once.tries = 1;
-  for (int round = 1;; ++round) {
+  std::optional<Error> best;
+  const int rounds = std::max(options.tries, 1);
+  for (int round = 1; round <= rounds; ++round) {
     once.end_transfer = options.end_transfer || round > 1;
     auto version = query_version_at_bauds(*transport_, options_.bauds, options_.query, once);
     if (version) baud_ = version->baud;
-    const bool silent = !version && (version.error().kind == ErrorKind::timeout ||
-                                     version.error().kind == ErrorKind::protocol);
-    if (!silent || round >= options.tries) return version;
+    if (version || !is_no_answer(version.error())) return version;
+    if (!best || says_more(version.error(), *best)) best = version.error();
   }
+  return std::unexpected(*best);
 }
 
 Result<FirmwareVersion> BoardLink::reset() {

@@ -18,7 +18,10 @@ Result<> check_serial(StepContext& context, firmware::AtClient& client, const st
                       const firmware::AtOptions& options) {
   const auto serial = firmware::query_serial(client, options);
   if (!serial) {
-    if (serial.error().kind != ErrorKind::protocol) return std::unexpected(serial.error());
+    const ErrorKind kind = serial.error().kind;
+    if (kind != ErrorKind::unavailable && kind != ErrorKind::protocol) {
+      return std::unexpected(serial.error());
+    }
     context.recorder.log(reports::Severity::info,
                          "the board's serial number is not checked: " + serial.error().what);
     return {};

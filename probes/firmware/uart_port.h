@@ -13,7 +13,8 @@ namespace assay::probes {
 Result<std::string> choose_port(const Bench& bench);
 
 // The finding for a board that cannot be talked to: UART_NO_ANSWER or UART_GARBLED. False when the
-// error is no such thing, and stands as "could not test".
+// error is no such thing, and stands as "could not test": also of a firmware that was understood,
+// and does not know what it was asked.
 bool report_no_answer(reports::StepRecorder& recorder, const Error& error, const std::string& port);
 
 }  // namespace assay::probes

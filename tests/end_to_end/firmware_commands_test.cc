@@ -6,8 +6,10 @@
 
 #include <csignal>
 #include <fstream>
+#include <map>
 
 #include "tests/end_to_end/run_files.h"
+#include "tests/support/at_prompt.h"
 #include "tests/support/program.h"
 #include "tests/tui/pty_run.h"
 
@@ -122,6 +124,27 @@ TEST_F(FirmwareCommands, theSecurityCounterIsDecimal) {
   const Finished shown = assay({"fw", "inspect", image("2.4.0", "m6-mini", "010"), "--json"});
   ASSERT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_EQ(nlohmann::json::parse(shown.out)["security_counter"], 10);
+}
+
+using Answers = std::map<std::string, std::string>;
+
+Finished flash_with(const std::string& image, const std::string& port) {
+  return assay({"fw", "flash", image, "--board", "m6-mini", "--port", port, "--json"});
+}
+
+TEST_F(FirmwareCommands, aFirmwareThatDoesNotKnowAQuestionIsNotCalledGarbled) {
+  const Answers all = {{"AT+NPUCFG?", "FW_VER:2.3.0\r\nOK\r\n"}};
+  const std::string newer = image("2.4.0");
+  for (const char* unknown : {"AT+STATUS?", "AT+NPUCFG?"}) {
+    AtPrompt prompt([&](AtPrompt&, const std::string& command) -> std::string {
+      const auto found = all.find(command);
+      return command == unknown || found == all.end() ? "ERROR\r\n" : found->second;
+    });
+    const Finished run = flash_with(newer, prompt.path());
+    EXPECT_EQ(run.exit_code, 3) << run.out << run.err;
+    EXPECT_TRUE(codes(nlohmann::json::parse(run.out)["findings"]).empty()) << run.out;
+    EXPECT_THAT(run.out, HasSubstr(std::string("does not know ") + unknown));
+  }
 }
 
 TEST_F(FirmwareCommands, anOlderImageNeedsTheFlag) {

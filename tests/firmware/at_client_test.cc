@@ -171,10 +171,26 @@ TEST(AtClient, saysWhatWasWrongWithTheAnswer) {
     EXPECT_EQ(version.error().kind, ErrorKind::protocol);
     return version.error().what;
   };
-  EXPECT_THAT(error_of({"ERROR\r\n"}), HasSubstr("AT+NPUCFG? got ERROR"));
   EXPECT_THAT(error_of({"AT+NPUCFG?\r"}), HasSubstr("came back and nothing else"));
   EXPECT_THAT(error_of({"FW_VER:seven\r\nOK\r\n"}), HasSubstr("\"FW_VER:seven\""));
   EXPECT_THAT(error_of({std::string(70'000, 'z')}), HasSubstr("zzz..."));
+}
+
+// That was understood: nothing is wrong with the line.
+TEST(AtClient, aFirmwareThatDoesNotKnowTheQueryIsNotGarbled) {
+  ScriptedTransport* port = nullptr;
+  ScriptedTransport transport([&](const std::string& written) -> std::deque<std::string> {
+    if (is_opening(written)) return {};
+    return {port->baud == 9600 ? "\xf8\x80\xf8" : "ERROR\r\n"};
+  });
+  port = &transport;
+  for (const std::vector<int>& bauds :
+       std::vector<std::vector<int>>{{115200, 9600}, {9600, 115200}}) {
+    const auto version = query_version_at_bauds(transport, bauds);
+    ASSERT_FALSE(version);
+    EXPECT_EQ(version.error().kind, ErrorKind::unavailable);
+    EXPECT_EQ(version.error().what, "this firmware does not know AT+NPUCFG?: it got ERROR");
+  }
 }
 
 TEST(AtClient, refusesWhatIsNoCommand) {
