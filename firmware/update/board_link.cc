@@ -1,5 +1,6 @@
 #include "firmware/update/board_link.h"
 
+#include <fmt/core.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -40,6 +41,11 @@ Result<FirmwareVersion> BoardLink::find(const AtOptions& options) {
     if (version || !is_no_answer(version.error())) return version;
     if (!best || says_more(version.error(), *best)) best = version.error();
   }
+  if (best->kind == ErrorKind::timeout) {
+    best->what = fmt::format("no answer to {} in {} {}{} (0 bytes received)", options_.query,
+                             rounds, rounds == 1 ? "try" : "tries",
+                             options_.bauds.size() == 1 ? "" : " at each rate");
+  }
   return std::unexpected(*best);
 }
 
@@ -79,6 +85,10 @@ Result<FirmwareVersion> BoardLink::come_back() {
     last = version.error();
     if (last->kind == ErrorKind::cancelled) return std::unexpected(*last);
     if (last->kind == ErrorKind::vanished) transport_.reset();
+  }
+  if (last->kind == ErrorKind::timeout) {
+    last->what = fmt::format("no answer to {} in {} s", options_.query,
+                             std::max<std::int64_t>(options_.boot_timeout_ns / ns_per_s, 1));
   }
   return std::unexpected(*last);
 }

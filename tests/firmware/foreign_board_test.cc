@@ -8,6 +8,7 @@
 #include <map>
 
 #include "firmware/update/board_client.h"
+#include "firmware/update/board_link.h"
 #include "firmware/update/updater.h"
 #include "tests/base/scratch.h"
 #include "tests/firmware/firmware_image.h"
@@ -133,6 +134,21 @@ TEST(ForeignBoard, isAskedOnceMoreBehindAnError) {
   const auto state = query_boot_state(client);
   ASSERT_TRUE(state) << state.error().text();
   EXPECT_TRUE(state->on_trial);
+}
+
+TEST(ForeignBoard, thatIsSilentIsToldWithAllThatWasTried) {
+  AtPrompt prompt([](AtPrompt&, const std::string&) { return ""; });
+  const auto error_at = [&](std::vector<int> bauds) {
+    BoardLink link([&] { return open_transport(prompt.path(), 115200); }, {.bauds = bauds});
+    EXPECT_TRUE(link.open());
+    const auto found = link.find();
+    EXPECT_FALSE(found);
+    EXPECT_EQ(found.error().kind, ErrorKind::timeout);
+    return found.error().what;
+  };
+  EXPECT_EQ(error_at({115200}), "no answer to AT+NPUCFG? in 3 tries (0 bytes received)");
+  EXPECT_EQ(error_at({115200, 921600}),
+            "no answer to AT+NPUCFG? in 3 tries at each rate (0 bytes received)");
 }
 
 }  // namespace
