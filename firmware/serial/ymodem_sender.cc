@@ -54,7 +54,12 @@ class Sender {
       header += fmt::format("{} 0 0", content.size());
       if (auto sent = block(0, bytes_of(header), short_block, 0, true); !sent) return sent;
       // It asks again for the data; its ACK may have been lost in it.
-      if (auto invited = wait_for_invitation(options_.answer_timeout_ns); !invited) return invited;
+      if (auto invited = wait_for_invitation(options_.answer_timeout_ns); !invited) {
+        if (invited.error().kind != ErrorKind::timeout) return invited;
+        // XMODEM's receivers take block 0 for the one before the first, which came once more.
+        return error(ErrorKind::protocol,
+                     "the receiver took the header and did not ask for the file");
+      }
       if (auto quiet = drain(monotonic_ns() + turnaround_ns); !quiet) return quiet;
     }
     if (auto sent = data(content); !sent) return sent;

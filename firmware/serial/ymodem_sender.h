@@ -30,7 +30,8 @@ struct ModemOptions {
 // `name` is 1..100 printable ASCII characters without '/'. Errors, `where` being the port:
 //   usage      the name, or more than 4 GiB
 //   timeout    the receiver did not ask, or stopped answering
-//   protocol   it gave up, or answered each try with NAK
+//   protocol   it gave up, answered each try with NAK, or takes no batches: it acknowledged the
+//              header and asked for nothing behind it
 //   vanished   the port went away
 //   cancelled  options.cancel said so
 Result<> send_file(Transport& transport, const std::string& name,

@@ -166,12 +166,14 @@ class Updater {
                   link_.port());
     }
     // A receiver that cannot take the header of a batch: the older protocol has none. "NONE" is no
-    // such receiver, but a board that has booted meanwhile.
+    // such receiver, but a board that has booted meanwhile. What looked like one may have been a
+    // byte lost, so it goes back as well.
     if (!sent && acknowledged == 0 && sent.error().kind == ErrorKind::protocol && word != "NONE") {
-      protocol_ = XyModem::xmodem_1k;
+      protocol_ = protocol_ == XyModem::ymodem ? XyModem::xmodem_1k : XyModem::ymodem;
     }
+    // The last ACK, for the end of the file, may be lost.
+    if (word == "OK" && (sent || acknowledged == image_.bytes.size())) return {};
     if (!sent) return sent;
-    if (word == "OK") return {};
     return fail(ErrorKind::timeout, "the board did not take the image: " + word, link_.port());
   }
 

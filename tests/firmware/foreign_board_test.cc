@@ -21,6 +21,7 @@ namespace {
 
 using test::AtPrompt;
 using test::Scratch;
+using testing::Each;
 using testing::HasSubstr;
 
 // lrzsz's receiver as the board's, in a folder of its own. Its exit code.
@@ -104,6 +105,34 @@ UpdateOptions for_board_a() {
   options.image.board = "board-a";
   options.boot_timeout_ns = 20 * ns_per_s;
   return options;
+}
+
+// It acknowledges YMODEM's header as a block that it had before, and asks for nothing.
+TEST(ForeignBoard, thatTakesNoBatchesIsSentTheImageByXmodem) {
+  ForeignBoard board("2.3.1", {"rx", "-c", "-q", "npu.bin"});
+  const auto image = foreign_image("2.3.1");
+  const auto done = update_board(board.opener(), image, for_board_a());
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(done->from, "2.0.0");
+  EXPECT_EQ(done->to, "2.3.1");
+  EXPECT_EQ(board.transfers, 2);
+  // XMODEM knows no length: the last block is filled up.
+  const std::string received = board.received("npu.bin");
+  const std::size_t size = image.bytes.size();
+  ASSERT_GE(received.size(), size);
+  EXPECT_LT(received.size(), size + 1024);
+  EXPECT_EQ(received.substr(0, size), std::string(image.bytes.begin(), image.bytes.end()));
+  EXPECT_THAT(received.substr(size), Each('\x1A'));
+}
+
+TEST(ForeignBoard, thatTakesBatchesIsSentTheImageByteForByte) {
+  ForeignBoard board("2.3.1", {"rb", "-y", "-q"});
+  const auto image = foreign_image("2.3.1");
+  const auto done = update_board(board.opener(), image, for_board_a());
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(done->to, "2.3.1");
+  EXPECT_EQ(board.transfers, 1);
+  EXPECT_EQ(board.received("firmware.bin"), std::string(image.bytes.begin(), image.bytes.end()));
 }
 
 TEST(ForeignBoard, whoseFirmwareDoesNotKnowAQuestionIsToldAsThat) {
