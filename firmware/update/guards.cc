@@ -18,7 +18,7 @@ Result<> check_image(const FirmwareImage& image, const ImagePolicy& policy) {
 
 Result<UpdateNeed> check_board(const FirmwareImage& image, const BoardState& board,
                                const UpdatePolicy& policy) {
-  if (image.version == board.version) return UpdateNeed::same_version;
+  if (image.version == board.version && board.has_image) return UpdateNeed::same_version;
   if (image.version < board.version && !policy.allow_downgrade) {
     return fail(ErrorKind::usage,
                 fmt::format("the image is {}, older than {} which runs", image.version.text(),

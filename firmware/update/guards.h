@@ -23,6 +23,7 @@ Result<> check_image(const FirmwareImage& image, const ImagePolicy& policy);
 struct BoardState {
   SemanticVersion version;
   std::optional<std::int32_t> temperature_mc;  // none: the board does not tell
+  bool has_image = true;                       // false: the version is that of its ROM alone
 };
 
 struct UpdatePolicy {

@@ -68,7 +68,6 @@ class Updater {
     if (*need == UpdateNeed::same_version) {
       // Also the end of an update that was cut off between reset and confirm.
       outcome_.same_version = outcome_.interruptions == 0 && !on_trial_;
-      outcome_.to = image_.version.text();
       return on_trial_ ? confirm() : Result<>();
     }
     if (auto sent = transfer(); !sent) return sent;
@@ -80,11 +79,13 @@ class Updater {
     const auto version = link_.find();
     if (!version) return std::unexpected(version.error());
     if (outcome_.from.empty()) outcome_.from = version->text;
+    outcome_.to = version->text;
     AtClient client(link_.transport());
-    BoardState state{version->version, std::nullopt};
+    BoardState state{.version = version->version, .temperature_mc = std::nullopt};
     const auto boot = query_boot_state(client, link_.at());
     if (!boot) return std::unexpected(boot.error());
     on_trial_ = boot->on_trial;
+    state.has_image = boot->slot.has_value();
     if (options_.board.temperature_limit_mc) {
       // A firmware that does not know the question is no reason to leave it as it is.
       const auto temperature = query_temperature(client, link_.at());
@@ -165,14 +166,14 @@ class Updater {
       return fail(refusal.kind, std::string("the board refused the image: ") + refusal.reason,
                   link_.port());
     }
+    // The last ACK, for the end of the file, may be lost.
+    if (word == "OK" && (sent || acknowledged == image_.bytes.size())) return {};
     // A receiver that cannot take the header of a batch: the older protocol has none. "NONE" is no
     // such receiver, but a board that has booted meanwhile. What looked like one may have been a
     // byte lost, so it goes back as well.
     if (!sent && acknowledged == 0 && sent.error().kind == ErrorKind::protocol && word != "NONE") {
       protocol_ = protocol_ == XyModem::ymodem ? XyModem::xmodem_1k : XyModem::ymodem;
     }
-    // The last ACK, for the end of the file, may be lost.
-    if (word == "OK" && (sent || acknowledged == image_.bytes.size())) return {};
     if (!sent) return sent;
     return fail(ErrorKind::timeout, "the board did not take the image: " + word, link_.port());
   }
@@ -234,7 +235,7 @@ class Updater {
     if (auto confirmed = order(client, "AT+CONFIRM", link_.at()); !confirmed) return confirmed;
     const auto state = query_boot_state(client, link_.at());
     if (!state) return std::unexpected(state.error());
-    if (!state->on_trial) return {};
+    if (!state->on_trial && state->slot) return {};
     return fail(ErrorKind::protocol, "the board did not keep the new image", link_.port());
   }
 

@@ -165,6 +165,15 @@ TEST(ForeignBoard, isAskedOnceMoreBehindAnError) {
   EXPECT_TRUE(state->on_trial);
 }
 
+TEST(ForeignBoard, whatRunsIsToldAsTheBoardSaysIt) {
+  ForeignBoard board("");
+  board.answers["AT+NPUCFG?"] = "FW_VER:2.3.1\r\nOK\r\n";
+  const auto done = update_board(board.opener(), foreign_image("2.3.1+b7"), for_board_a());
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_TRUE(done->same_version);
+  EXPECT_EQ(done->to, "2.3.1");
+}
+
 TEST(ForeignBoard, thatIsSilentIsToldWithAllThatWasTried) {
   AtPrompt prompt([](AtPrompt&, const std::string&) { return ""; });
   const auto error_at = [&](std::vector<int> bauds) {

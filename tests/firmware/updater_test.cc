@@ -133,6 +133,20 @@ TEST_F(UpdaterTest, theSameVersionLeavesTheChipAsItIs) {
   EXPECT_EQ(test::read_file(folder_ / "chip"), before);
 }
 
+// Its ROM may have the image's version; without an image in a slot there is nothing that runs it.
+TEST_F(UpdaterTest, theSameVersionInTheRomAloneIsNoImage) {
+  power_on({"--version", "2.3.1"});
+  const auto done = update(image_of("2.3.1"));
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_FALSE(done->same_version);
+  const auto transport = open_transport(board_->path(), 115200);
+  AtClient client(**transport);
+  const auto state = query_boot_state(client);
+  ASSERT_TRUE(state);
+  EXPECT_TRUE(state->slot.has_value());
+  EXPECT_FALSE(state->on_trial);
+}
+
 TEST_F(UpdaterTest, whatAGuardRefusesNeverReachesTheChip) {
   start_with("2.3.1");
   const std::string before = test::read_file(folder_ / "chip");
