@@ -81,6 +81,10 @@ class Updater {
     if (outcome_.from.empty()) outcome_.from = version->text;
     outcome_.to = version->text;
     AtClient client(link_.transport());
+    if (options_.check_identity) {
+      const auto right = options_.check_identity(client, link_.at());
+      if (!right) return std::unexpected(right.error());
+    }
     BoardState state{.version = version->version, .temperature_mc = std::nullopt};
     const auto boot = query_boot_state(client, link_.at());
     if (!boot) return std::unexpected(boot.error());

@@ -41,6 +41,9 @@ struct UpdateOptions {
   int tries = 3;                                 // of the transfer
   std::int64_t boot_timeout_ns = 30 * ns_per_s;  // until a board that was reset answers
   const CancelToken* cancel = nullptr;
+  // Called with each board that answers, before the guards: a port that comes back may be
+  // another's. ErrorKind::usage: this is not the board.
+  std::function<Result<>(AtClient& board, const AtOptions& options)> check_identity;
   // `done` of `total` bytes, in UpdatePhase::transfer; 0 of 0 elsewhere.
   std::function<void(UpdatePhase, std::uint64_t done, std::uint64_t total)> on_progress;
   // Something a person would want to know later: a transfer that broke off.
@@ -58,7 +61,8 @@ struct UpdateOutcome {
 };
 
 // `open` is called again when the port has vanished. Errors: those of the guards, of the port and
-// of the AT client; protocol when the board refused the image or went back to the old one.
+// of the board's client; usage when the board refused the image, protocol when it went back to the
+// old one.
 Result<UpdateOutcome> update_board(const OpenPort& open, const FirmwareImage& image,
                                    const UpdateOptions& options);
 

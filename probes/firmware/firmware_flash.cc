@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "base/clock.h"
 #include "firmware/serial/transport.h"
 #include "firmware/update/updater.h"
@@ -100,7 +102,21 @@ Result<> run_firmware_flash(StepContext& context) {
 
   bool sending = false;
   std::int64_t sending_since_ns = 0;
+  bool is_scanned = true;
+  bool serial_known = false;
   auto options = make_options(context);
+  if (!context.serial.empty()) {
+    options.check_identity = [&](firmware::AtClient& client,
+                                 const firmware::AtOptions& at) -> Result<> {
+      const auto serial = check_serial(context, client, at);
+      if (!serial) return std::unexpected(serial.error());
+      if (!serial->text.empty() && !std::exchange(serial_known, true)) {
+        recorder.measure("serial", serial->text, "");
+      }
+      is_scanned = serial->is_scanned;
+      return is_scanned ? Result<>() : fail(ErrorKind::usage, "another board", *port);
+    };
+  }
   options.on_progress = [&](UpdatePhase phase, std::uint64_t done, std::uint64_t total) {
     std::string text = fmt::format("{} {}", firmware::to_text(phase), image->header.version);
     if (phase == UpdatePhase::transfer) {
@@ -116,6 +132,10 @@ Result<> run_firmware_flash(StepContext& context) {
                                               *image, options);
   if (outcome) {
     report_outcome(context, *outcome);
+    return {};
+  }
+  if (!is_scanned) {
+    recorder.headline("another board");
     return {};
   }
   const Error& error = outcome.error();
@@ -145,7 +165,8 @@ Probe firmware_flash_probe() {
                          {"allow_downgrade", ParameterType::flag,
                           "also to a version older than the one that runs"}},
           .measurements =
-              {{.name = "version_before", .unit = "", .help = "that ran", .semantic_version = true},
+              {{.name = "serial", .unit = "", .help = "as the board gives it"},
+               {.name = "version_before", .unit = "", .help = "that ran", .semantic_version = true},
                {.name = "version", .unit = "", .help = "that runs now", .semantic_version = true},
                {.name = "interruptions",
                 .unit = "1",

@@ -4,37 +4,12 @@
 
 #include "firmware/serial/at_client.h"
 #include "firmware/serial/transport.h"
-#include "firmware/update/board_client.h"
 #include "probes/firmware/uart_port.h"
 
 namespace assay::probes {
 namespace {
 
 using reports::Comparison;
-
-// The board that answers is the one whose label was scanned. Firmware that does not know the
-// question is no fault.
-Result<> check_serial(StepContext& context, firmware::AtClient& client, const std::string& port,
-                      const firmware::AtOptions& options) {
-  const auto serial = firmware::query_serial(client, options);
-  if (!serial) {
-    const ErrorKind kind = serial.error().kind;
-    if (kind != ErrorKind::unavailable && kind != ErrorKind::protocol) {
-      return std::unexpected(serial.error());
-    }
-    context.recorder.log(reports::Severity::info,
-                         "the board's serial number is not checked: " + serial.error().what);
-    return {};
-  }
-  context.recorder.measure("serial", *serial, "");
-  if (context.serial.empty() || *serial == context.serial) return {};
-  context.recorder.finding({.code = "SERIAL_MISMATCH",
-                            .message = fmt::format("The board says that it is {}; {} was scanned.",
-                                                   *serial, context.serial),
-                            .where = port,
-                            .evidence = {"AT+SN?: SN:" + *serial}});
-  return {};
-}
 
 Result<> run_firmware_query(StepContext& context) {
   const Bench& bench = context.bench;
@@ -77,7 +52,10 @@ Result<> run_firmware_query(StepContext& context) {
          .remedy = {"assay fw flash " + firmware->image + ", then run the plan again"}});
   }
   firmware::AtClient client(**transport);
-  return check_serial(context, client, *port, options);
+  const auto serial = check_serial(context, client, options);
+  if (!serial) return std::unexpected(serial.error());
+  if (!serial->text.empty()) recorder.measure("serial", serial->text, "");
+  return {};
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "probes/firmware/uart_port.h"
 
+#include <fmt/core.h>
+
 #include "firmware/serial/port_list.h"
+#include "firmware/update/board_client.h"
 
 namespace assay::probes {
 
@@ -17,6 +20,30 @@ Result<std::string> choose_port(const Bench& bench) {
                     : "several serial ports could be the board's: " + paths,
       {},
       paths.empty() ? "plug the adapter in, or name the port with --port" : "name one with --port");
+}
+
+Result<BoardSerial> check_serial(StepContext& context, firmware::AtClient& client,
+                                 const firmware::AtOptions& options) {
+  const auto serial = firmware::query_serial(client, options);
+  if (!serial) {
+    const ErrorKind kind = serial.error().kind;
+    if (kind != ErrorKind::unavailable && kind != ErrorKind::protocol) {
+      return std::unexpected(serial.error());
+    }
+    context.recorder.log(reports::Severity::info,
+                         "the board's serial number is not checked: " + serial.error().what);
+    return BoardSerial{};
+  }
+  BoardSerial found{*serial, context.serial.empty() || *serial == context.serial};
+  if (!found.is_scanned) {
+    context.recorder.finding(
+        {.code = "SERIAL_MISMATCH",
+         .message =
+             fmt::format("The board says that it is {}; {} was scanned.", *serial, context.serial),
+         .where = client.port(),
+         .evidence = {"AT+SN?: SN:" + *serial}});
+  }
+  return found;
 }
 
 bool report_no_answer(reports::StepRecorder& recorder, const Error& error,

@@ -126,6 +126,21 @@ TEST_F(FirmwareCommands, theSecurityCounterIsDecimal) {
   EXPECT_EQ(nlohmann::json::parse(shown.out)["security_counter"], 10);
 }
 
+TEST_F(FirmwareCommands, aPlanThatOnlyFlashesStopsAtABoardThatWasNotScanned) {
+  const std::string plan =
+      file("plan.json", R"({ "schema": "assay/plan/1", "id": "flash", "steps": [
+    { "id": "update", "use": "firmware.flash" }, { "id": "ask", "use": "firmware.query" } ] })");
+  const Finished run = assay({"run", "--virtual", "--fault", "fw-old", "--fault", "serial-mismatch",
+                              "--plan", plan, "--headless", "--out", folder_ / "out"});
+  EXPECT_EQ(run.exit_code, 1) << run.out << run.err;
+  const auto report = read_json(run_folder(folder_ / "out") / "report.json");
+  EXPECT_THAT(codes(report["findings"]), ::testing::ElementsAre("SERIAL_MISMATCH"));
+  const auto update = step_of(report, "update");
+  EXPECT_TRUE(named(update["measurements"], "version").is_null());
+  EXPECT_EQ(step_of(report, "ask")["verdict"], "PENDING");
+  EXPECT_THAT(run.out, testing::Not(HasSubstr("->")));
+}
+
 using Answers = std::map<std::string, std::string>;
 
 Finished flash_with(const std::string& image, const std::string& port) {

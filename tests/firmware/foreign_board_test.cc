@@ -22,6 +22,7 @@ namespace {
 using test::AtPrompt;
 using test::Scratch;
 using testing::Each;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 // lrzsz's receiver as the board's, in a folder of its own. Its exit code.
@@ -172,6 +173,21 @@ TEST(ForeignBoard, whatRunsIsToldAsTheBoardSaysIt) {
   ASSERT_TRUE(done) << done.error().text();
   EXPECT_TRUE(done->same_version);
   EXPECT_EQ(done->to, "2.3.1");
+}
+
+TEST(ForeignBoard, thatIsNotTheRightOneIsAskedNothingMore) {
+  ForeignBoard board("2.3.1");
+  auto options = for_board_a();
+  // Older than what runs: a guard would refuse it too, later.
+  board.answers["AT+NPUCFG?"] = "FW_VER:9.0.0\r\nOK\r\n";
+  options.check_identity = [](AtClient& client, const AtOptions& at) -> Result<> {
+    EXPECT_TRUE(client.command("AT", at));
+    return fail(ErrorKind::usage, "another board");
+  };
+  const auto done = update_board(board.opener(), foreign_image("2.3.1"), options);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().what, "another board");
+  EXPECT_THAT(board.asked, ElementsAre("AT+NPUCFG?", "AT"));
 }
 
 TEST(ForeignBoard, thatIsSilentIsToldWithAllThatWasTried) {
