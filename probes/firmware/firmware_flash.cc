@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -101,6 +102,7 @@ Result<> run_firmware_flash(StepContext& context) {
   if (!port) return std::unexpected(port.error());
 
   bool sending = false;
+  std::uint64_t sent = 0;  // at most, of any try
   std::int64_t sending_since_ns = 0;
   bool is_scanned = true;
   bool serial_known = false;
@@ -121,6 +123,7 @@ Result<> run_firmware_flash(StepContext& context) {
     std::string text = fmt::format("{} {}", firmware::to_text(phase), image->header.version);
     if (phase == UpdatePhase::transfer) {
       sending = true;
+      sent = std::max(sent, done);
       if (done == 0) sending_since_ns = monotonic_ns();
       const auto ns = static_cast<double>(monotonic_ns() - sending_since_ns);
       if (done > 0) text += fmt::format("  {:.1f} kB/s", static_cast<double>(done) * 1e6 / ns);
@@ -139,14 +142,14 @@ Result<> run_firmware_flash(StepContext& context) {
     return {};
   }
   const Error& error = outcome.error();
-  const bool of_the_board = error.kind == ErrorKind::timeout || error.kind == ErrorKind::protocol ||
-                            error.kind == ErrorKind::vanished;
-  if (sending && of_the_board) {
+  // Whatever came in between, the board has no new firmware: its port that stays away, too.
+  if (sending && error.kind != ErrorKind::cancelled && error.kind != ErrorKind::usage) {
     recorder.finding({.code = "FIRMWARE_UPDATE_FAILED",
                       .message = fmt::format("The board was sent {} and does not run it.",
                                              image->header.version),
                       .where = *port,
-                      .evidence = {error.what}});
+                      .evidence = {error.what, fmt::format("{} of {} bytes were acknowledged", sent,
+                                                           image->bytes.size())}});
     recorder.headline("failed");
     return {};
   }

@@ -1,6 +1,7 @@
 // assay fw, as a person uses it: on a virtual board, with images of their own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -160,6 +161,39 @@ TEST_F(FirmwareCommands, aFirmwareThatDoesNotKnowAQuestionIsNotCalledGarbled) {
     EXPECT_TRUE(codes(nlohmann::json::parse(run.out)["findings"]).empty()) << run.out;
     EXPECT_THAT(run.out, HasSubstr(std::string("does not know ") + unknown));
   }
+}
+
+// The board has half an image and its host no port: that is more than "could not test".
+TEST_F(FirmwareCommands, aPortPulledOutInTheMiddleForGoodIsAnUpdateThatFailed) {
+  const Answers answers = {{"AT+NPUCFG?", "FW_VER:2.3.0\r\nOK\r\n"},
+                           {"AT+STATUS?", "STATUS:0,CONFIRMED,-\r\nOK\r\n"},
+                           {"AT+TEMP?", "TEMP:40000\r\nOK\r\n"}};
+  AtPrompt prompt([&](AtPrompt& board, const std::string& command) -> std::string {
+    if (command == "AT+UPDATE") {
+      board.say("OK\r\n");
+      pollfd host{board.line(), POLLIN, 0};
+      do {
+        board.say("C");
+      } while (::poll(&host, 1, 1000) == 0);
+      board.take(3 + 128 + 2);  // the header
+      board.say(
+          "\x06"
+          "C");
+      board.take(3 + 1024 + 2);
+      board.say("\x06");
+      board.take(100);
+      board.unplug();
+      return "";
+    }
+    const auto found = answers.find(command);
+    return found == answers.end() ? "ERROR\r\n" : found->second;
+  });
+  const Finished run = flash_with(image("2.4.0"), prompt.path());
+  EXPECT_EQ(run.exit_code, 1) << run.out << run.err;
+  const auto findings = nlohmann::json::parse(run.out)["findings"];
+  ASSERT_THAT(codes(findings), ::testing::ElementsAre("FIRMWARE_UPDATE_FAILED"));
+  EXPECT_THAT(findings[0]["evidence"].dump(), HasSubstr("1024 of 150261 bytes were acknowledged"));
+  EXPECT_THAT(findings[0]["evidence"].dump(), HasSubstr("no such port"));
 }
 
 TEST_F(FirmwareCommands, anOlderImageNeedsTheFlag) {
