@@ -83,17 +83,22 @@ Result<int> list(const FirmwareOptions& options) {
 }
 
 Result<int> slots(const FirmwareOptions& options) {
+  // Before a library starts a thread, which would die of them.
+  const auto signals = CancelledBySignals::take();
+  if (!signals) return std::unexpected(signals.error());
   const auto port = choose_port(options);
   if (!port) return std::unexpected(port.error());
   const auto transport = port->open();
   if (!transport) return std::unexpected(transport.error());
+  firmware::AtOptions at;
+  at.cancel = &signals->token();
   const auto found =
-      firmware::query_version_at_bauds(**transport, port->uart().rates(), port->uart().query);
+      firmware::query_version_at_bauds(**transport, port->uart().rates(), port->uart().query, at);
   if (!found) return std::unexpected(found.error());
   firmware::AtClient client(**transport);
-  const auto slots = firmware::query_slots(client);
+  const auto slots = firmware::query_slots(client, at);
   if (!slots) return std::unexpected(slots.error());
-  const auto state = firmware::query_boot_state(client);
+  const auto state = firmware::query_boot_state(client, at);
   if (!state) return std::unexpected(state.error());
   Json all = Json::array();
   for (const auto& slot : *slots) {
@@ -116,10 +121,13 @@ Result<int> slots(const FirmwareOptions& options) {
 }
 
 Result<int> reset(const FirmwareOptions& options) {
+  const auto signals = CancelledBySignals::take();
+  if (!signals) return std::unexpected(signals.error());
   const auto port = choose_port(options);
   if (!port) return std::unexpected(port.error());
-  firmware::BoardLink link([&] { return port->open(); },
-                           {.query = port->uart().query, .bauds = port->uart().rates()});
+  firmware::BoardLink link(
+      [&] { return port->open(); },
+      {.query = port->uart().query, .bauds = port->uart().rates(), .cancel = &signals->token()});
   if (auto opened = link.open(); !opened) return std::unexpected(opened.error());
   if (const auto found = link.find(); !found) return std::unexpected(found.error());
   const auto version = link.reset();
@@ -133,7 +141,6 @@ Result<int> reset(const FirmwareOptions& options) {
 }
 
 Result<int> console(const FirmwareOptions& options) {
-  // Before a library starts a thread, which would die of them.
   const auto signals = take_signals(SignalsFor::lines);
   if (!signals) return std::unexpected(signals.error());
   const auto port = choose_port(options);

@@ -1,14 +1,18 @@
 // assay fw, as a person uses it: on a virtual board, with images of their own.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <fstream>
 #include <map>
 
+#include "base/fd.h"
 #include "tests/end_to_end/run_files.h"
 #include "tests/support/at_prompt.h"
 #include "tests/support/program.h"
@@ -194,6 +198,41 @@ TEST_F(FirmwareCommands, aPortPulledOutInTheMiddleForGoodIsAnUpdateThatFailed) {
   ASSERT_THAT(codes(findings), ::testing::ElementsAre("FIRMWARE_UPDATE_FAILED"));
   EXPECT_THAT(findings[0]["evidence"].dump(), HasSubstr("1024 of 150261 bytes were acknowledged"));
   EXPECT_THAT(findings[0]["evidence"].dump(), HasSubstr("no such port"));
+}
+
+// Nothing stays behind: not the lock of the port, not the folder of a virtual board.
+TEST_F(FirmwareCommands, whatIsStoppedBySignalsLeavesNothing) {
+  for (const char* command : {"slots", "reset"}) {
+    for (const int signal : {SIGINT, SIGTERM}) {
+      AtPrompt silent([](AtPrompt&, const std::string&) { return ""; });
+      const UniqueFd look(::open(silent.path().c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+      ASSERT_TRUE(look);
+      const auto held = [&] {
+        int exclusive = 0;
+        EXPECT_EQ(::ioctl(look.get(), TIOCGEXCL, &exclusive), 0);
+        return exclusive != 0;
+      };
+      Program run(assay_argv({"fw", command, "--board", "m6-mini", "--port", silent.path()}));
+      ASSERT_TRUE(eventually(60, held)) << command;
+      run.kill(signal);
+      const Finished done = run.wait();
+      EXPECT_EQ(done.exit_code, 130) << command << signal << done.err;
+      EXPECT_FALSE(held()) << command << signal;
+
+      const std::string temporary = folder_ / "temporary";
+      std::filesystem::create_directories(temporary);
+      std::vector<std::string> argv = {"/usr/bin/env", "TMPDIR=" + temporary};
+      for (auto& word : assay_argv({"fw", command, "--virtual", "--fault", "fw-silent"})) {
+        argv.push_back(std::move(word));
+      }
+      Program on_virtual(argv);
+      ASSERT_TRUE(eventually(60, [&] { return !std::filesystem::is_empty(temporary); }));
+      on_virtual.kill(signal);
+      const Finished ended = on_virtual.wait();
+      EXPECT_EQ(ended.exit_code, 130) << command << signal << ended.err;
+      EXPECT_TRUE(std::filesystem::is_empty(temporary)) << command << signal;
+    }
+  }
 }
 
 TEST_F(FirmwareCommands, anOlderImageNeedsTheFlag) {
