@@ -16,7 +16,6 @@ namespace {
 
 // The kernel's own image and tables, and what firmware keeps, are not in its count.
 constexpr double smallest_share = 0.9;
-constexpr std::size_t most_lines_of_evidence = 8;
 
 // With what the kernel reserves for itself, where it tells that.
 Result<std::uint64_t> memory_seen(const Machine& machine, std::uint64_t page_bytes) {

@@ -13,6 +13,8 @@ namespace assay::probes {
 
 // Errors written to the journal one by one.
 inline constexpr std::size_t most_recorded_errors = 1000;
+// And in the finding.
+inline constexpr std::size_t most_lines_of_evidence = 8;
 // One error, as it is seen.
 void record_error(reports::StepRecorder& recorder, const MemoryError& error);
 

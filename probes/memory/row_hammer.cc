@@ -185,7 +185,6 @@ class RowHammer {
 // All that is known of each, in the journal; of the first in the finding.
 std::vector<std::string> record(StepContext& context, const RamRegion& region,
                                 const std::vector<Mismatch>& found) {
-  constexpr std::size_t most_lines_of_evidence = 8;
   const auto map = PageMap::open();
   std::vector<std::string> evidence;
   for (std::size_t i = 0; i < std::min(found.size(), most_recorded_errors); ++i) {
