@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "firmware/device/bytes.h"
 #include "firmware/device/checksum.h"
 #include "firmware/device/sha256.h"
 #include "tests/firmware/bytes.h"
@@ -281,19 +282,35 @@ TEST_F(SlotsTest, aSecondCutWhileItRecoversDoesNoHarmEither) {
   }
 }
 
+// As write_boot_record() would have left it behind so many writes.
+void number_copy(NorFlash& flash, int copy, std::uint32_t sequence) {
+  std::uint8_t* const bytes = &flash.bytes()[layout.records[copy]];
+  put32(bytes + 4, sequence);
+  put32(bytes + 12, crc32(bytes, 12));
+}
+
 TEST(BootRecord, theNewestWholeCopyCountsAlsoWhenTheSequenceWraps) {
   NorFlash flash(sectors, sector);
   BootRecord record;
   EXPECT_FALSE(read_boot_record(flash.chip(), layout, &record));
-  record.active = 1;
-  ASSERT_TRUE(write_boot_record(flash.chip(), layout, record));
-  for (int i = 0; i < 5; ++i) {
+  // Two copies, the newest numbers that there are.
+  for (const std::uint8_t active : {std::uint8_t{0}, std::uint8_t{1}}) {
+    record.active = active;
+    ASSERT_TRUE(write_boot_record(flash.chip(), layout, record));
+  }
+  number_copy(flash, 0, 0xFFFF'FFFE);
+  number_copy(flash, 1, 0xFFFF'FFFF);
+  BootRecord read;
+  ASSERT_TRUE(read_boot_record(flash.chip(), layout, &read));
+  EXPECT_EQ(read.sequence, 0xFFFF'FFFF);
+  EXPECT_EQ(read.active, 1);
+  // Over the end, in both places.
+  for (std::uint32_t i = 0; i < 4; ++i) {
     record.active = static_cast<std::uint8_t>(i % 2);
     ASSERT_TRUE(write_boot_record(flash.chip(), layout, record));
-    BootRecord read;
     ASSERT_TRUE(read_boot_record(flash.chip(), layout, &read));
     EXPECT_EQ(read.active, i % 2);
-    EXPECT_EQ(read.sequence, static_cast<std::uint32_t>(i + 2));
+    EXPECT_EQ(read.sequence, i);
   }
   // Any damage to the newest copy brings back the one before.
   for (std::size_t at = 0; at < 16; ++at) {
@@ -303,10 +320,45 @@ TEST(BootRecord, theNewestWholeCopyCountsAlsoWhenTheSequenceWraps) {
     old.active = 1;
     ASSERT_TRUE(write_boot_record(damaged.chip(), layout, old));
     damaged.bytes()[layout.records[1] + at] ^= 0x20;
-    BootRecord read;
     ASSERT_TRUE(read_boot_record(damaged.chip(), layout, &read));
     EXPECT_EQ(read.active, 0) << at;
   }
+}
+
+// Nothing says which slot is the good one, so the images themselves do; and what runs is written
+// down again.
+TEST_F(SlotsTest, withBothRecordsDamagedWhateverIsWholeRuns) {
+  factory("1.0.0");
+  Slots slots = make();
+  slots.boot();
+  ASSERT_EQ(update(slots, image("1.1.0")), UpdateError::none);
+  slots = make();
+  const std::uint8_t newer = slots.boot();
+  ASSERT_TRUE(slots.confirm());
+  const Bytes both_whole = flash_.bytes();
+  for (const std::uint8_t damaged : {no_slot, newer, static_cast<std::uint8_t>(1 - newer)}) {
+    SCOPED_TRACE(static_cast<int>(damaged));
+    flash_.bytes() = both_whole;
+    for (const std::uint32_t copy : layout.records) flash_.bytes()[copy + 8] ^= 0x20;
+    if (damaged != no_slot) flash_.bytes()[layout.slots[damaged] + 500] ^= 0x20;
+    BootRecord record;
+    ASSERT_FALSE(read_boot_record(flash_.chip(), layout, &record));
+    slots = make();
+    // Of two whole images the first slot's.
+    const std::uint8_t runs = damaged == 0 ? 1 : 0;
+    EXPECT_EQ(slots.boot(), runs);
+    EXPECT_EQ(version(slots), runs == newer ? "1.1.0" : "1.0.0");
+    EXPECT_FALSE(slots.on_trial());
+    EXPECT_FALSE(slots.reverted());
+    ASSERT_TRUE(read_boot_record(flash_.chip(), layout, &record));
+    EXPECT_EQ(record.state, BootRecord::State::settled);
+    EXPECT_EQ(record.active, runs);
+    ASSERT_EQ(update(slots, image("1.2.0")), UpdateError::none);
+    EXPECT_EQ(boot_version(), "1.2.0");
+  }
+  for (const std::uint32_t copy : layout.records) flash_.bytes()[copy + 8] ^= 0x20;
+  for (const std::uint32_t slot : layout.slots) flash_.bytes()[slot + 500] ^= 0x20;
+  EXPECT_EQ(boot_version(), "none");
 }
 
 TEST(Checksums, areThePublishedOnes) {
