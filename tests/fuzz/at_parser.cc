@@ -14,6 +14,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   require(taken == size || whole.state() != AtParser::State::collecting,
           "bytes are left only behind a final result");
   require(whole.received() == taken, "received() counts what was taken");
+  if (whole.state() == AtParser::State::ok || whole.state() == AtParser::State::error) {
+    assay::fuzz::reached(std::string(whole.echoed() ? "echo, " : "") +
+                         (whole.state() == AtParser::State::ok ? "OK" : "ERROR") + ", " +
+                         std::to_string(whole.lines().size()) + " lines");
+  }
   std::size_t kept = whole.unfinished().size();
   for (const std::string& line : whole.lines()) {
     require(!line.empty() && line.size() <= AtParser::max_line, "lines are 1..max_line long");

@@ -6,6 +6,7 @@
 #include "tests/fuzz/fuzz.h"
 
 using assay::firmware::device::AtServer;
+using assay::firmware::device::Command;
 using assay::fuzz::require;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -13,7 +14,20 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto send = [](void* context, const std::uint8_t* bytes, std::size_t count) {
     static_cast<std::string*>(context)->append(reinterpret_cast<const char*>(bytes), count);
   };
-  AtServer server({"2.1.4-rc3", "M6-2026-004417"}, {send, &sent});
+  // One with an argument, which the owner may read to its zero, and one that refuses.
+  const Command more[] = {{"AT+IPR=",
+                           [](void*, const char* argument) {
+                             const std::string_view text(argument);
+                             require(text.size() <= AtServer::max_line, "an argument has an end");
+                             assay::fuzz::reached("AT+IPR= with " + std::string(text));
+                             return !text.empty();
+                           }},
+                          {"AT+SLOTS?", [](void*, const char* argument) {
+                             require(*argument == '\0', "nothing stands behind it");
+                             assay::fuzz::reached("AT+SLOTS?");
+                             return false;
+                           }}};
+  AtServer server({"2.1.4-rc3", "M6-2026-004417"}, {send, &sent}, {more, 2, nullptr});
   std::size_t line_ends = 0;
   for (std::size_t i = 0; i < size; ++i) {
     server.receive(data[i]);
@@ -25,6 +39,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // Whatever came before, the server answers the next command.
   server.receive('\n');
   for (const char c : std::string_view("ATE0\r")) server.receive(static_cast<std::uint8_t>(c));
+  if (sent.find("FW_VER:") != sent.npos) assay::fuzz::reached("a version");
   sent.clear();
   for (const char c : std::string_view("at+npucfg?\r"))
     server.receive(static_cast<std::uint8_t>(c));

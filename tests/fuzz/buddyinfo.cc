@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     return 0;
   }
   require(!info->zones.empty(), "no error, so there is a zone");
+  assay::fuzz::reached(std::to_string(info->zones.size()) + " zones");
   for (const auto& zone : info->zones) {
     require(!zone.blocks.empty() && zone.blocks.size() <= 64, "1..64 orders");
   }

@@ -11,6 +11,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   require(size >= 64 || !function, "fewer than 64 bytes are no function");
   if (!function) return 0;
   require(function->bytes_read == size, "all bytes count");
+  assay::fuzz::reached(std::to_string(function->capabilities.entries.size()) + " capabilities");
   for (const auto* list : {&function->capabilities, &function->extended_list}) {
     for (const auto& capability : list->entries) {
       require(capability.at >= 64 && capability.at + 2 <= size, "a capability is in the bytes");
@@ -29,6 +30,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       there = lnkcap == link->lnkcap && lnksta == link->lnksta;
     }
     require(there, "a link's registers are in the bytes");
+    assay::fuzz::reached("link");
   }
   if (const auto* slot = function->slot(); slot != nullptr && slot->power_limit_w) {
     require(*slot->power_limit_w >= 0 && *slot->power_limit_w <= 325,

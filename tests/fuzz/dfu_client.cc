@@ -7,6 +7,7 @@
 
 using assay::ErrorKind;
 using assay::Result;
+using assay::fuzz::reached;
 using assay::fuzz::require;
 using namespace assay::firmware;
 
@@ -95,11 +96,13 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   require(writer.sent().size() <= image.size() &&
               std::equal(writer.sent().begin(), writer.sent().end(), image.begin()),
           "what is sent is the image");
+  reached(end ? "written, " + std::to_string(static_cast<int>(*end)) : "not written");
   if (end) require(writer.sent().size() == image.size(), "an update that ended was whole");
 
   done = 0;
   Device reader(script);
   const auto read = DfuClient(reader, *functional).upload(1000, options);
+  if (read) reached("read " + std::to_string(read->size()) + " bytes");
   if (read) require(read->size() <= 1000 && read->size() == done, "no more than is wanted");
   return 0;
 }

@@ -9,6 +9,7 @@
 #include "firmware/device/sha256.h"
 #include "tests/fuzz/fuzz.h"
 
+using assay::fuzz::reached;
 using assay::fuzz::require;
 using namespace assay::firmware::device;
 
@@ -95,6 +96,10 @@ constexpr DfuIdentity identity{.vendor = 0x1209,
                                .detach_timeout_ms = 200,
                                .transfer_bytes = 300};
 
+// A bus reset; so many milliseconds as the byte behind it says.
+constexpr std::uint8_t bus_reset_action = 0x80;
+constexpr std::uint8_t time_action = 0x81;
+
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -114,11 +119,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::uint32_t now_ms = 0xFFFF'FFF0;
   while (!input.empty() && !device.wants_reset()) {
     const std::uint8_t action = input.byte();
-    if (action == 0x80) {
+    if (action == bus_reset_action) {
       device.bus_reset(now_ms);
       continue;
     }
-    if (action == 0x81) {
+    if (action == time_action) {
       now_ms += input.byte();
       continue;
     }
@@ -127,8 +132,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       const bool in = action == 2 || action == 3 || action == 5;
       setup = {static_cast<std::uint8_t>(in ? 0xA1 : 0x21), action, input.number(), 0,
                input.number()};
-    } else {
-      setup = {action, input.byte(), input.number(), input.number(), input.number()};
+    } else {  // any other one, whole
+      setup.request_type = input.byte();
+      setup.request = input.byte();
+      setup.value = input.number();
+      setup.index = input.number();
+      setup.length = input.number();
     }
     std::vector<std::uint8_t> out((setup.request_type & request_in) != 0 ? 0 : setup.length);
     for (auto& byte : out) byte = input.byte();
@@ -140,12 +149,21 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       std::vector<std::uint8_t> copy(reply.data, reply.data + reply.size);
       require(copy.size() == reply.size, "and can be read");
     }
+    if (setup.request == 6 && setup.request_type == request_in && !reply.stalled) {
+      reached("descriptor " + std::to_string(setup.value));
+    }
+    if (action == static_cast<std::uint8_t>(DfuRequest::upload) && reply.size > 0 &&
+        device.state() == DfuState::dfu_idle) {
+      reached("the image is read");
+    }
     require(device.state() <= DfuState::error, "a state of the specification's");
     require((device.state() == DfuState::error) == (device.status() != DfuStatus::ok),
             "an error has its status, and nothing else has one");
     device.work();
     (void)device.wants_reattach();
   }
+  if (slots.pending() != no_slot) reached("an image waits for its trial");
+  if (device.wants_reset()) reached("a reset");
   require(std::equal(before.begin(), before.end(), begin), "the running image is not touched");
   return 0;
 }

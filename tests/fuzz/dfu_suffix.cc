@@ -24,6 +24,7 @@ void look_at(std::span<const std::uint8_t> file) {
     require(read->content.size() == file.size(), "a file without suffix is its content");
     return;
   }
+  assay::fuzz::reached("a suffix");
   require(!read->content.empty() && read->content.size() + dfu_suffix_bytes <= file.size(),
           "content and suffix are the file");
   const auto again = add_dfu_suffix(read->content, *read->suffix);

@@ -9,6 +9,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace firmware = assay::firmware;
   const std::vector<std::uint8_t> bytes(data, data + size);
   if (const auto image = firmware::parse_image(bytes, "f")) {
+    assay::fuzz::reached("an image");
     require(image->payload().size() + image->signature().size() +
                     firmware::device::image_header_bytes ==
                 size,

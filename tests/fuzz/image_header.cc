@@ -20,6 +20,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     }
     ImageHeader header;
     if (parse_image_header(bytes.data(), &header) != HeaderError::none) continue;
+    assay::fuzz::reached(mend_crc ? "a header with its CRC mended" : "a header");
     require(header.payload_bytes > 0 && header.board[0] != 0 && header.version[0] != 0,
             "an image has a board, a version and a payload");
     std::array<std::uint8_t, image_header_bytes> again{};

@@ -27,6 +27,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto& run = fold.summary();
   for (const bool growing : {false, true}) {
     const Verdict verdict = assay::reports::verdict_of(run, growing);
+    assay::fuzz::reached(std::string(assay::reports::to_word(verdict)));
     if (verdict == Verdict::pass) {
       require(end_seen, "no pass without the run's end");
       require(whole && is_journal, "no pass of what is no whole journal");

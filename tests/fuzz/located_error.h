@@ -28,6 +28,8 @@ void parse_written_file(const std::uint8_t* data, std::size_t size, const Parse&
     require_place(json.error());
   } else if (const auto parsed = parse(*json); !parsed) {
     require_place(parsed.error());
+  } else {
+    reached("read");
   }
 }
 

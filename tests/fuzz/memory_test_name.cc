@@ -10,6 +10,7 @@ using namespace assay::probes;
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(assay::fuzz::text_of(data, size));
   if (const auto test = make_algorithm(text)) {
+    assay::fuzz::reached("a test");
     require(test->block_move || !test->elements.empty(), "a test does something");
     int held = -1;
     for (const Element& element : test->elements) {
@@ -24,6 +25,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     require(!test.error().what.empty() && test.error().what.size() < 200, "a short reason");
   }
   if (const auto elements = parse_march(text)) {
+    assay::fuzz::reached("a notation");
     // Long ones are cut off with dots.
     if (elements->size() <= 12) require(to_notation(*elements) == text, "the notation comes back");
   }

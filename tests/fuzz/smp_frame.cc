@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) {
     if (const auto packet = reader.feed(data[i])) {
       require(packet->size() <= max_smp_packet, "bounded");
+      assay::fuzz::reached("a packet of " + std::to_string(packet->size()) + " bytes");
     }
   }
   // Whatever came before, a sound frame is read.

@@ -69,6 +69,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       at += 1 + length;
     }
   }
+  if (answered > 0) assay::fuzz::reached("an answer");
+  if (slots.pending() != device::no_slot) assay::fuzz::reached("an image waits for its trial");
+  if (slots.updating()) {
+    assay::fuzz::reached("an update of " + std::to_string(slots.received()) + " bytes so far");
+  }
   require(answered <= (size + 1) * 4096, "it does not talk without end");
   return 0;
 }

@@ -1,6 +1,6 @@
 // firmware/serial/ymodem_sender.h: whatever a receiver answers. The first byte says which protocol
-// and how long the file is; the rest comes over the wire, where a byte 0xFE is a pause, and then
-// the port vanishes.
+// and how long the file is; the rest comes over the wire, where a byte 0xFE is a pause (what comes
+// right behind an answer is dropped), and then the port vanishes.
 #include "firmware/serial/ymodem_sender.h"
 
 #include <time.h>
@@ -25,9 +25,11 @@ class Receiver final : public firmware::Transport {
     if (*data_ == pause) {
       ++data_;
       --left_;
-      if (pauses_++ == most_pauses) left_ = 0;
+      const std::int64_t begin_ns = assay::monotonic_ns();
       const timespec until{deadline_ns / assay::ns_per_s, deadline_ns % assay::ns_per_s};
       clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+      paused_ns_ += assay::monotonic_ns() - begin_ns;
+      if (paused_ns_ > most_paused_ns) left_ = 0;
       return assay::fail(assay::ErrorKind::timeout, "a pause", name_);
     }
     std::size_t count = std::min(buffer.size(), left_);
@@ -50,10 +52,10 @@ class Receiver final : public firmware::Transport {
 
  private:
   static constexpr std::uint8_t pause = 0xFE;
-  // Each one takes its time.
-  static constexpr int most_pauses = 4;
+  // They take their time; a whole transfer needs some 90 ms of them.
+  static constexpr std::int64_t most_paused_ns = 120 * assay::ns_per_ms;
 
-  int pauses_ = 0;
+  std::int64_t paused_ns_ = 0;
   const std::uint8_t* data_;
   std::size_t left_;
   std::string name_ = "fuzz";
@@ -96,14 +98,16 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::uint64_t acknowledged = 0;
   firmware::ModemOptions options;
   options.protocol = batch ? firmware::XyModem::ymodem : firmware::XyModem::xmodem_1k;
-  options.start_timeout_ns = 1000;
-  options.answer_timeout_ns = 1000;
+  // Less, and a busy machine would miss an answer that is there.
+  options.start_timeout_ns = 100 * assay::ns_per_ms;
+  options.answer_timeout_ns = 100 * assay::ns_per_ms;
   options.on_progress = [&](std::uint64_t done) {
     require(done >= acknowledged && done <= content.size(), "progress grows to the end");
     acknowledged = done;
   };
   const auto sent = firmware::send_file(receiver, "f", content, options);
   if (!sent) return 0;
+  assay::fuzz::reached("sent " + std::to_string(content.size()) + " bytes");
   const auto file = file_in(receiver.sent, batch);
   require(file.size() >= content.size() && std::equal(content.begin(), content.end(), file.begin()),
           "done means that the whole file was sent");
