@@ -58,7 +58,7 @@ const char* reason_of(UpdateError error) {
     case UpdateError::rollback:
       return "the image is older than its security counter allows";
     case UpdateError::state:
-      return "the running image is on trial and must be confirmed first";
+      return dfu_reason_on_trial;
   }
   return "";
 }

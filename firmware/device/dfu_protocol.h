@@ -58,6 +58,10 @@ inline constexpr std::uint8_t dfu_can_upload = 2;
 inline constexpr std::uint8_t dfu_manifestation_tolerant = 4;
 inline constexpr std::uint8_t dfu_will_detach = 8;
 
+// The reference device's words for errVENDOR when nobody has confirmed the image that runs.
+inline constexpr const char* dfu_reason_on_trial =
+    "the running image is on trial and must be confirmed first";
+
 inline constexpr std::uint8_t dfu_interface_class = 0xFE;
 inline constexpr std::uint8_t dfu_interface_subclass = 1;
 inline constexpr std::uint8_t dfu_protocol_runtime = 1;

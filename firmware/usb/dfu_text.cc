@@ -18,6 +18,10 @@ constexpr std::string_view flash_hint =
     "try once more; when it fails again the board's flash chip is bad";
 constexpr std::string_view reset_hint = "check the cable and the power supply, then start again";
 
+constexpr std::string_view on_trial_hint =
+    "its next start ends the trial, and it runs the image before: then try once more; to keep the "
+    "image on trial, confirm it over the serial port by  assay fw flash  with the same image";
+
 // By number.
 constexpr std::array<StatusText, 16> statuses = {{
     {"OK", ErrorKind::protocol, "no error, though it refused", "update the device's boot loader"},
@@ -70,7 +74,11 @@ std::string_view name_of(DfuStatus status) {
 
 std::unexpected<Error> status_failure(DfuStatus status, const std::string& doing,
                                       const std::string& reason, const std::string& name) {
-  const StatusText& text = text_of(status);
+  StatusText text = text_of(status);
+  if (status == DfuStatus::vendor && reason == device::dfu_reason_on_trial) {
+    text.kind = ErrorKind::unavailable;
+    text.hint = on_trial_hint;
+  }
   std::string what = fmt::format("{}: {} ({})", doing, text.what, text.name);
   if (!reason.empty()) what += fmt::format(", \"{}\"", reason);
   return fail(text.kind, what, name, std::string(text.hint));

@@ -16,9 +16,10 @@ std::string_view name_of(DfuStatus status);
 
 // The error for `status`. `doing` is what was going on ("writing byte 4096"), `reason` the device's
 // own words, which may be empty. Kinds:
-//   bad_file   target, file, address: the image is not for this device
-//   io         write, erase, check_erased, program, verify: its memory failed
-//   protocol   the others
+//   bad_file     target, file, address: the image is not for this device
+//   unavailable  vendor, when an image that is on trial is in the way
+//   io           write, erase, check_erased, program, verify: its memory failed
+//   protocol     the others
 std::unexpected<Error> status_failure(DfuStatus status, const std::string& doing,
                                       const std::string& reason, const std::string& name);
 

@@ -54,9 +54,9 @@ Result<> preflight_firmware_dfu(const Bench& bench, const Parameters& parameters
 }
 
 firmware::DfuSelector selector_of(const Bench& bench, const Parameters& parameters) {
-  firmware::DfuSelector selector{bench.board.dfu_ids, parameters.text("usb_serial"), 0};
-  if (parameters.has("device")) selector.ids = {parameters.text("device")};
-  return selector;
+  return {.ids = bench.board.dfu_ids,
+          .id = parameters.text("device"),
+          .serial = parameters.text("usb_serial")};
 }
 
 const char* to_text(DfuPhase phase) {
@@ -71,27 +71,17 @@ const char* to_text(DfuPhase phase) {
   return "";
 }
 
-Result<> check_suffix(const Payload& payload, const firmware::DfuSelector& selector,
-                      const std::string& path) {
-  if (!payload.suffix) return {};
-  const auto devices = firmware::list_usb_devices();
-  if (!devices) return std::unexpected(devices.error());
-  const auto device = firmware::select_dfu_device(*devices, selector);
-  if (!device) return std::unexpected(device.error());
-  return firmware::check_dfu_suffix(*payload.suffix, device->vendor, device->product, path);
-}
-
 Result<> run_firmware_dfu(StepContext& context) {
   reports::StepRecorder& recorder = context.recorder;
   const auto payload = load_payload(context.bench, context.parameters);
   if (!payload) return std::unexpected(payload.error());
   const auto selector = selector_of(context.bench, context.parameters);
-  if (auto fits = check_suffix(*payload, selector, payload->title); !fits) return fits;
 
   firmware::DfuUpdateOptions options;
   DfuPhase phase = DfuPhase::detach;
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
+  options.suffix = payload->suffix;
   options.transfer.cancel = &context.cancel;
   options.transfer.on_progress = [&](std::uint64_t done) {
     recorder.progress(done, payload->content.size(), to_text(DfuPhase::write));

@@ -28,15 +28,51 @@ TEST(SelectDfuDevice, byIdAndSerial) {
   EXPECT_EQ(select_dfu_device({bench[1], bench[3]}, {})->port, "1-2");
 }
 
+// The profile's ids are for when nobody says which board it is.
+TEST(SelectDfuDevice, aSerialNumberIsEnough) {
+  EXPECT_EQ(select_dfu_device(bench, {.ids = {"1d6b:0104"}, .serial = "R1"})->port, "1-1");
+  EXPECT_EQ(select_dfu_device(bench, {.ids = {"1d6b:0104"}, .serial = "R2"})->port, "1-2");
+}
+
+// A board that an earlier update has left in DFU mode has another id there.
+TEST(SelectDfuDevice, aBoardThatIsInDfuModeIsFoundByTheIdThatItRunsWith) {
+  const std::vector<UsbDevice> left = {bench[1], bench[2], bench[3]};
+  EXPECT_EQ(select_dfu_device(left, {.id = "1209:a550", .serial = "R2"})->port, "1-2");
+  EXPECT_EQ(select_dfu_device(left, {.ids = {"1209:a551"}, .id = "1209:a550"})->port, "1-2");
+
+  // Nobody says that it is this one: what is there, and how it is picked.
+  const auto other = select_dfu_device(left, {.ids = {"1d6b:0104"}, .id = "1209:a550"});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().kind, ErrorKind::unavailable);
+  EXPECT_THAT(other.error().hint,
+              HasSubstr("1209:a551 at 1-2 serial R2 in DFU mode (--usb-serial R2)"));
+  const auto nameless = select_dfu_device({device("1-4", 0xA551, UsbRole::dfu)}, {.id = "1:2"});
+  EXPECT_EQ(nameless.error().kind, ErrorKind::usage) << "no id";
+  EXPECT_THAT(
+      select_dfu_device({device("1-4", 0xA551, UsbRole::dfu)}, {.id = "1209:a550"}).error().hint,
+      HasSubstr("1209:a551 at 1-4 in DFU mode (--device 1209:a551)"));
+  const auto two = select_dfu_device({bench[1], device("1-4", 0xA551, UsbRole::dfu, "R4")},
+                                     {.ids = {"1209:a551"}, .id = "1209:a550"});
+  EXPECT_EQ(two.error().kind, ErrorKind::usage);
+}
+
+// Another id is another board as long as it runs.
+TEST(SelectDfuDevice, aRunningBoardOfAnotherIdIsNotTaken) {
+  EXPECT_FALSE(select_dfu_device(bench, {.id = "1209:a552", .serial = "R1"}));
+  EXPECT_FALSE(select_dfu_device({bench[0]}, {.ids = {"1209:a550"}, .id = "1209:a552"}));
+  EXPECT_FALSE(select_dfu_device(bench, {.id = "1209:a550", .serial = "R9"}));
+}
+
 TEST(SelectDfuDevice, noneAndSeveralAreSaid) {
   EXPECT_EQ(
       select_dfu_device(bench, {}).error().text(),
-      "USB: 2 devices speak DFU: 1209:a550 at 1-1 serial R1, 1209:a551 at 1-2 serial R2; name "
-      "the one that is meant by its serial number");
+      "USB: 2 devices speak DFU: 1209:a550 at 1-1 serial R1 (--usb-serial R1), 1209:a551 at 1-2 "
+      "serial R2 in DFU mode (--usb-serial R2); name the one that is meant");
   const auto not_dfu = select_dfu_device(bench, {.serial = "R3"});
   ASSERT_FALSE(not_dfu);
   EXPECT_EQ(not_dfu.error().kind, ErrorKind::unavailable);
-  EXPECT_THAT(not_dfu.error().hint, HasSubstr("there are: 1209:a550 at 1-1 serial R1, "));
+  EXPECT_THAT(not_dfu.error().hint,
+              HasSubstr("there are: 1209:a550 at 1-1 serial R1 (--usb-serial R1), "));
   EXPECT_EQ(select_dfu_device({}, {}).error().hint, "check the cable and the board's power");
   for (const char* id : {"", "1209", "1209-a551", "1209:a55g", "01209:a551", "::::::::1"}) {
     EXPECT_EQ(select_dfu_device(bench, {.ids = {id}}).error().kind, ErrorKind::usage) << id;

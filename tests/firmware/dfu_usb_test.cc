@@ -111,13 +111,81 @@ TEST(DfuOverUsbErrors, whatTheDeviceRefusesIsSaidInWords) {
   const auto updated = update_over_dfu({}, test::firmware_image("9.9.9", 500, "other"));
   ASSERT_FALSE(updated);
   EXPECT_EQ(updated.error().kind, ErrorKind::bad_file);
-  EXPECT_EQ(updated.error().text(),
-            "1209:a551 at 1-2: writing byte 0 of 756: the image is for another device (errTARGET), "
-            "\"the image is for another board\"; take the image that is for this board");
-  // It is still in DFU mode, and takes the right one.
+  EXPECT_EQ(
+      updated.error().text(),
+      "1209:a551 at 1-2: writing byte 0 of 756: the image is for another device (errTARGET), "
+      "\"the image is for another board\"; take the image that is for this board; the board was "
+      "reset and runs the firmware that it has");
+  EXPECT_EQ(list_usb_devices()->front().role, UsbRole::dfu_runtime);
+  EXPECT_EQ(bench.board.running_version(), "1.0.0");
   const auto again = update_over_dfu({}, image("1.1.0"));
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(bench.board.running_version(), "1.1.0");
+}
+
+TEST(DfuOverUsbErrors, whatCannotLeaveDfuModeIsSaidToBeInIt) {
+  DfuBoard empty;
+  MockUsb usb(empty, test::dfu_identity);
+  ASSERT_EQ(list_usb_devices()->front().role, UsbRole::dfu);
+  const auto updated =
+      update_over_dfu({}, test::firmware_image("9.9.9", 500, "other"), {.return_timeout_ns = 1});
+  ASSERT_FALSE(updated);
+  EXPECT_THAT(updated.error().hint, HasSubstr("the board is left in DFU mode: it takes an image"));
+  const auto first = update_over_dfu({}, image("1.0.0"));
+  ASSERT_TRUE(first) << first.error().text();
+}
+
+// In the middle of the transfer, and while the board is on its way into DFU mode.
+TEST(DfuOverUsbErrors, aCancelledUpdateLeavesTheBoardRunning) {
+  for (const DfuPhase phase : {DfuPhase::detach, DfuPhase::write}) {
+    SCOPED_TRACE(static_cast<int>(phase));
+    Bench bench;
+    CancelToken cancel;
+    const auto updated =
+        update_over_dfu({.id = "1209:a550"}, image("1.1.0"),
+                        {.transfer = {.cancel = &cancel}, .on_phase = [&](DfuPhase now) {
+                           if (now == phase) cancel.cancel();
+                         }});
+    ASSERT_FALSE(updated);
+    EXPECT_EQ(updated.error().kind, ErrorKind::cancelled);
+    EXPECT_THAT(updated.error().hint, HasSubstr("runs the firmware that it has"));
+    EXPECT_EQ(list_usb_devices()->front().id(), "1209:a550");
+    EXPECT_EQ(bench.board.running_version(), "1.0.0");
+    EXPECT_TRUE(update_over_dfu({.id = "1209:a550"}, image("1.1.0")));
+  }
+}
+
+TEST(DfuOverUsbSuffix, aFileIsForTheBoardAsItRunsOrInDfuModeOrForNeither) {
+  const struct {
+    std::uint16_t product;
+    bool fits;
+  } cases[] = {{0xA550, true}, {0xA551, true}, {any_id, true}, {0xA552, false}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.product);
+    Bench bench;
+    const Bytes before = bench.board.flash().bytes();
+    const auto updated = update_over_dfu(
+        {}, image("1.1.0"), {.suffix = DfuSuffix{.vendor = 0x1209, .product = c.product}});
+    EXPECT_EQ(updated.has_value(), c.fits);
+    if (c.fits) continue;
+    EXPECT_EQ(updated.error().kind, ErrorKind::bad_file);
+    EXPECT_THAT(updated.error().text(), HasSubstr("the file is for USB device 1209:a552"));
+    EXPECT_EQ(bench.board.flash().bytes(), before);
+    EXPECT_EQ(list_usb_devices()->front().role, UsbRole::dfu_runtime);
+  }
+}
+
+// A reset ends the trial: then it takes another image.
+TEST(DfuOverUsbErrors, anImageOnTrialIsInTheWayOnce) {
+  Bench bench;
+  ASSERT_TRUE(update_over_dfu({}, image("1.1.0")));
+  const auto refused = update_over_dfu({}, image("1.2.0"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::unavailable);
+  EXPECT_THAT(refused.error().hint, HasSubstr("assay fw flash"));
+  EXPECT_EQ(bench.board.running_version(), "1.0.0");
+  EXPECT_TRUE(update_over_dfu({}, image("1.2.0")));
+  EXPECT_EQ(bench.board.running_version(), "1.2.0");
 }
 
 TEST(DfuOverUsbErrors, anUnplugIsToldAndThePluggedInBoardIsUpdated) {
@@ -171,9 +239,10 @@ TEST(DfuOverUsbErrors, aDriverOfTheKernelsIsNamed) {
 
 TEST(DfuOverUsbErrors, whatIsNotThereIsSaid) {
   Bench bench;
-  EXPECT_THAT(update_over_dfu({.serial = "R0043"}, image("1.1.0")).error().text(),
-              HasSubstr("no such device that speaks DFU is plugged in; check the cable and the "
-                        "board's power; there are: 1209:a550 at 1-2 serial R0042"));
+  EXPECT_THAT(
+      update_over_dfu({.serial = "R0043"}, image("1.1.0")).error().text(),
+      HasSubstr("no such device that speaks DFU is plugged in; check the cable and the "
+                "board's power; there are: 1209:a550 at 1-2 serial R0042 (--usb-serial R0042)"));
   const auto devices = list_usb_devices();
   ASSERT_TRUE(devices);
   UsbDevice gone = devices->front();
