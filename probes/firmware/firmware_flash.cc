@@ -9,6 +9,7 @@
 #include "firmware/serial/transport.h"
 #include "firmware/update/updater.h"
 #include "probes/firmware/image_source.h"
+#include "probes/firmware/trial_uart.h"
 #include "probes/firmware/uart_port.h"
 
 namespace assay::probes {
@@ -16,7 +17,6 @@ namespace {
 
 using firmware::FirmwareImage;
 using firmware::UpdatePhase;
-using reports::Comparison;
 
 // All that can be said before the board is asked.
 Result<FirmwareImage> load_image(const Bench& bench, const Parameters& parameters) {
@@ -74,13 +74,7 @@ void report_outcome(StepContext& context, const firmware::UpdateOutcome& outcome
                outcome.same_version
                    ? "the board runs " + outcome.to + " already: nothing was done"
                    : "the board ran " + outcome.from + " and runs " + outcome.to + ", confirmed");
-  std::vector<reports::Validator> limits;
-  if (const auto& firmware = context.bench.board.firmware) {
-    limits.push_back(
-        reports::make_validator(Comparison::greater_or_equal, firmware->minimum.text(), "", true));
-  }
-  recorder.measure("version_before", outcome.from, "");
-  recorder.measure("version", outcome.to, "", std::move(limits));
+  measure_versions(context, outcome.from, outcome.to);
   recorder.measure("interruptions", std::int64_t{outcome.interruptions}, "1");
   if (outcome.transfer_ns == 0) return;
   recorder.measure("bytes", static_cast<std::int64_t>(outcome.bytes), "By");

@@ -18,6 +18,12 @@ std::span<const CatalogEntry> finding_catalog() {
         "the new image does not start on this board, and the board went back to the old one"},
        {"run  assay fw slots  to see what the board has",
         "check power and cable, then run the plan again"}},
+      {"FIRMWARE_ON_TRIAL",
+       "the new firmware is written and not confirmed",
+       {"it was written over USB, which cannot confirm it, and no UART of the board was asked"},
+       {"before the board starts anew, run  assay fw flash  with the same image: over the board's "
+        "serial port it confirms what runs",
+        "next time name the port beside USB: --port"}},
       {"SERIAL_MISMATCH",
        "the board gives another serial number than the one that was scanned",
        {"the label of another board was scanned", "the port belongs to the board beside it",

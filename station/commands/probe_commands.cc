@@ -89,7 +89,11 @@ std::vector<ProbeCommand> probe_commands() {
        "  assay usb flash vendor.dfu --device 1209:a551 --usb-serial 0042\n"
        "Before it writes: the image's board, hash and signature, or the suffix of a file for DFU.\n"
        "DFU tells neither version nor temperature: an older image is not refused here as it is by\n"
-       "  assay fw flash",
+       "  assay fw flash\n"
+       "A new image runs on trial. With the board's serial port, found by its profile or named "
+       "with\n"
+       "--port, it is confirmed there. Without, the next start ends the trial, unless before that\n"
+       "  assay fw flash npu-firmware-v2.3.1.bin --board m6-mini   confirms the image that runs",
        {{"image", "--image,image"}},
        {},
        {}},
@@ -270,10 +274,11 @@ Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
     }
     fmt::print("{}  {}\n", to_word(verdict), verdict_reason(done->summary, false));
   }
-  // What only the board could tell to be wrong use: an older image.
+  // What only the board could tell to be wrong use: an older image, one that is for another device.
   const auto& errors = done->summary.steps.front().errors;
   const bool wrong_use = std::any_of(errors.begin(), errors.end(), [](const auto& error) {
-    return error.symptom == symptom_of(ErrorKind::usage);
+    return error.symptom == symptom_of(ErrorKind::usage) ||
+           error.symptom == symptom_of(ErrorKind::bad_file);
   });
   return verdict == reports::Verdict::incomplete && wrong_use ? 2 : exit_code(verdict);
 }

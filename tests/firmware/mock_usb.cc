@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "base/clock.h"
@@ -42,6 +43,10 @@ MockUsb::MockUsb(DfuBoard& board, const device::DfuIdentity& identity)
   g_signal_connect(ioctls_.get(), "handle-ioctl", G_CALLBACK(&MockUsb::on_ioctl), this);
   g_signal_connect(ioctls_.get(), "client-vanished", G_CALLBACK(&MockUsb::on_vanished), this);
   EXPECT_TRUE(umockdev_testbed_add_from_string(bed_.get(), hub_text, nullptr));
+  // What is not on this bus is the kernel's: a terminal shall stay one.
+  gchar* const root = umockdev_testbed_get_root_dir(bed_.get());
+  std::filesystem::remove(std::filesystem::path(root) / "ioctl/_default");
+  g_free(root);
   const std::scoped_lock lock(mutex_);
   board_.now_ms = now_ms();
   add();

@@ -28,6 +28,12 @@ class MockUsb {
   void plug_in();
   // Another program or driver has claimed the interface.
   void hold_interface(const std::string& driver);
+  // Calls `work` with the board, while nothing else touches it.
+  template <class Work>
+  void with_board(const Work& work) {
+    const std::scoped_lock lock(mutex_);
+    work(board_);
+  }
   // How often the board was enumerated.
   int enumerations();
 
