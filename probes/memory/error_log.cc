@@ -171,7 +171,9 @@ std::string ErrorLog::cause_of(const BadWord& word) const {
     case WordVerdict::intermittent:
       return what + " that fails now and then: a weak cell, or a margin that is too small";
     case WordVerdict::retention:
-      return what + " that loses its data when it is left alone: retention, refresh";
+      return what +
+             " that failed each time it had been left alone, and by itself never: it loses "
+             "its data (retention, refresh), unless no other test ran; then coupling, too";
     case WordVerdict::disturbed:
       return what + fmt::format(
                         " that failed in {} passes and in none of {} tries alone: coupling, when "

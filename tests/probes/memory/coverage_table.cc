@@ -76,7 +76,12 @@ measured here; partial ones depend on the number of cells.
 DRAM sees what a cache lets through. A cache answers a read that follows another operation on the same
 cell, and of two writes it passes on the last: elements with such operations (`r0,r0`, `w1,r1`,
 `w1,w0`) lose what they are there for. A flush between them brings it back; the flush policy says how
-often. All other tests find the same behind a cache as in the table above (`coverage_test.cc`).
+often. All other tests find the same as in the table above behind such a cache (`coverage_test.cc`).
+
+The cache of these tables keeps a cell, or the cells of a batch, until the element goes on to others. A
+real one keeps what it has room for, and writes it back in an order of its own: two cells that are in it
+at once are not tested against each other in the order of the element, whatever the policy. The last
+write of a cell is not flushed.
 
 `--flush none`:
 
@@ -119,8 +124,9 @@ lie in one; of 64 lines (4 KiB) on real memory, where few do.
   Walking ones and zeros walk along a word, not along the array.
 - Linked faults, several in one cell that hide each other, are not simulated: March A, B and LR were
   made for those.
-- A cache holds more than the cells that an element is at. What it still holds of a region where a pass
-  ends and the next one turns round is read from it: the share of the caches in the region tested.
+- A cache holds more than the cells that an element is at: see above. What it still holds of a region
+  where a pass ends and the next one turns round is read from it: the share of the caches in the region
+  tested.
 - Row hammer needs physical neighbours: `memory.row_hammer`.
 
 ## Papers

@@ -258,7 +258,8 @@ TEST_F(MemoryFaults, aCellThatLeaksIsToldByTheHold) {
     if (monotonic_ns() - written >= hold_ns / 2) *word(region, line) &= ~std::uint64_t{4};
   };
   const Outcome outcome = run();
-  EXPECT_THAT(corruption(outcome).message, HasSubstr("one bit (bit 2) that loses its data"));
+  EXPECT_THAT(corruption(outcome).message,
+              HasSubstr("one bit (bit 2) that failed each time it had been left alone"));
   EXPECT_THAT(corruption(outcome).evidence.front(), HasSubstr("retention"));
 }
 
