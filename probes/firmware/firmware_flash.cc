@@ -138,12 +138,14 @@ Result<> run_firmware_flash(StepContext& context) {
   const Error& error = outcome.error();
   // Whatever came in between, the board has no new firmware: its port that stays away, too.
   if (sending && error.kind != ErrorKind::cancelled && error.kind != ErrorKind::usage) {
-    recorder.finding({.code = "FIRMWARE_UPDATE_FAILED",
-                      .message = fmt::format("The board was sent {} and does not run it.",
-                                             image->header.version),
-                      .where = *port,
-                      .evidence = {error.what, fmt::format("{} of {} bytes were acknowledged", sent,
-                                                           image->bytes.size())}});
+    recorder.finding(
+        {.code = "FIRMWARE_UPDATE_FAILED",
+         .message =
+             fmt::format("The board was sent {} and does not run it.", image->header.version),
+         .where = *port,
+         // With what to do: an adapter that was pulled out is plugged in.
+         .evidence = {error.hint.empty() ? error.what : error.what + "; " + error.hint,
+                      fmt::format("{} of {} bytes were acknowledged", sent, image->bytes.size())}});
     recorder.headline("failed");
     return {};
   }
