@@ -2,21 +2,12 @@
 
 #include <fmt/core.h>
 #include <libusb.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file_group.h"
 
 namespace assay::firmware {
 namespace {
-
-// The group that may use the device's node; empty when there is none but root's.
-std::string group_of(const std::string& node) {
-  struct stat status {};
-  const bool shared =
-      ::stat(node.c_str(), &status) == 0 && status.st_gid != 0 && (status.st_mode & 0060) == 0060;
-  return shared ? file_group(node) : std::string();
-}
 
 // "usbfs" is another program; empty when no driver holds the interface.
 std::string driver_of(const UsbDevice& device, int configuration, int interface) {
@@ -67,7 +58,7 @@ std::unexpected<Error> usb_failure(int code, const std::string& doing, const std
 
 std::unexpected<Error> usb_open_failure(int code, const UsbDevice& device) {
   if (code != LIBUSB_ERROR_ACCESS) return usb_failure(code, "open the device", device.name());
-  const std::string group = group_of(device.node());
+  const std::string group = file_group(device.node());
   const std::string what = "no permission to open " + device.node();
   if (!group.empty()) {
     return fail(ErrorKind::unavailable, what, device.name(),

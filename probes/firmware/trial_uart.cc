@@ -24,7 +24,7 @@ Result<bool> is_on_trial(firmware::BoardLink& link) {
   firmware::AtClient client(link.transport());
   const auto state = firmware::query_boot_state(client, link.at());
   if (state) return state->on_trial;
-  if (state.error().kind == ErrorKind::protocol) return false;
+  if (state.error().kind == ErrorKind::unavailable) return false;
   return std::unexpected(state.error());
 }
 

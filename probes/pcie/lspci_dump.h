@@ -1,4 +1,4 @@
-// Configuration spaces saved as text: what `lspci -x`, `-xxx` and `-xxxx` print.
+// Configuration spaces saved as text: the hexadecimal dumps of lspci, 64 to 4096 bytes a function.
 #pragma once
 
 #include <string_view>

@@ -240,8 +240,12 @@ INSTANTIATE_TEST_SUITE_P(Seeds, Lspci, testing::Range(1U, 17U));
 TEST(LspciMachine, decodesTheSameOfThisMachine) {
   const test::Scratch scratch_;
   const auto functions = read_pci_functions(Machine("/"));
-  if (!functions || functions->empty()) GTEST_SKIP() << "no PCI here";
   const test::Finished saved = test::Program({lspci, "-D", "-xxxx"}).wait();
+  if (!functions || functions->empty()) {
+    // A machine without PCI: lspci sees none either.
+    EXPECT_EQ(saved.out, "");
+    return;
+  }
   ASSERT_EQ(saved.exit_code, 0) << saved.err;
   scratch_.write("dump", saved.out);
   expect_alike(scratch_ / "dump", 0);
