@@ -340,8 +340,8 @@ const char* to_text(Flush flush) {
 }
 
 Flush flush_of(const Element& element, Flush policy) {
-  if (!cache_hides_some(element)) return Flush::none;
-  return policy == Flush::automatic ? Flush::batch : policy;
+  if (policy == Flush::line || policy == Flush::none) return policy;
+  return cache_hides_some(element) ? Flush::batch : Flush::none;
 }
 
 }  // namespace assay::probes

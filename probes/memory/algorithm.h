@@ -24,7 +24,7 @@ enum class Flush : std::uint8_t {
   automatic,  // batch where an element has such operations, none elsewhere
   none,
   batch,  // the operations before it on 64 lines, a flush of them and a fence, then go on
-  line,   // flush and fence on each cell, between its operations: the strict order on that cell
+  line,   // flush and fence on each cell, between its operations and behind them: the strict order
 };
 
 // Which words of a line an operation touches.

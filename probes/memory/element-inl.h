@@ -4,7 +4,8 @@
 //
 // Memory has
 //   Prepare(op)                  what Write and Read take: the operation with what all cells share
-//   Write(cell, op, streaming)   streaming: nothing of the cell is read by this element
+//   Write(cell, op, streaming)   streaming: the element's last operation on the cell; it goes past
+//                                the caches, so that DRAM sees it before the next cells' operations
 //   Read(cell, op)               and notes what differs
 //   Flush(first, last)           out of every cache, those cells, and fenced
 // and Op has `write`. Up is the order of rising cell numbers.
@@ -40,13 +41,31 @@ HWY_INLINE void ForCells(Order order, std::size_t first, std::size_t last, const
   }
 }
 
+template <class Op, class Memory>
+HWY_INLINE void RunCell(std::span<const Op> ops, bool flush_lines, std::size_t cell,
+                        Memory& memory) {
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (flush_lines && i > 0 && cache_hides(ops[i - 1], ops[i])) memory.Flush(cell, cell + 1);
+    if (ops[i].write) {
+      memory.Write(cell, memory.Prepare(ops[i]), i + 1 == ops.size());
+    } else {
+      memory.Read(cell, memory.Prepare(ops[i]));
+    }
+  }
+  // Out of the caches, too, what a read has brought there; and streams have arrived.
+  if (flush_lines) memory.Flush(cell, cell + 1);
+}
+
 // All operations on one cell, then on the next. The short elements that chains and most March tests
 // are made of have loops of their own, where the compiler keeps all they need in registers: each
 // access of a loop to anything but the cell leaves the processor less room for cells on their way.
 template <class Op, class Memory>
 HWY_NOINLINE void RunOperations(Order order, std::span<const Op> ops, bool flush_lines,
                                 std::size_t first, std::size_t last, Memory& memory) {
-  if (ops.size() == 1 && ops[0].write) {
+  if (flush_lines) {
+    ForCells(order, first, last,
+             [&](std::size_t cell) ASSAY_INLINE_LAMBDA { RunCell(ops, true, cell, memory); });
+  } else if (ops.size() == 1 && ops[0].write) {
     const auto w = memory.Prepare(ops[0]);
     ForCells(order, first, last,
              [&](std::size_t cell) ASSAY_INLINE_LAMBDA { memory.Write(cell, w, true); });
@@ -59,19 +78,11 @@ HWY_NOINLINE void RunOperations(Order order, std::span<const Op> ops, bool flush
     const auto w = memory.Prepare(ops[1]);
     ForCells(order, first, last, [&](std::size_t cell) ASSAY_INLINE_LAMBDA {
       memory.Read(cell, r);
-      memory.Write(cell, w, false);
+      memory.Write(cell, w, true);
     });
   } else {
-    ForCells(order, first, last, [&](std::size_t cell) ASSAY_INLINE_LAMBDA {
-      for (std::size_t i = 0; i < ops.size(); ++i) {
-        if (flush_lines && i > 0 && cache_hides(ops[i - 1], ops[i])) memory.Flush(cell, cell + 1);
-        if (ops[i].write) {
-          memory.Write(cell, memory.Prepare(ops[i]), false);
-        } else {
-          memory.Read(cell, memory.Prepare(ops[i]));
-        }
-      }
-    });
+    ForCells(order, first, last,
+             [&](std::size_t cell) ASSAY_INLINE_LAMBDA { RunCell(ops, false, cell, memory); });
   }
 }
 
@@ -95,6 +106,7 @@ HWY_INLINE void RunElement(Order order, std::span<const Op> ops, Flush flush,
       RunOperations(order, ops.subspan(done, i - done), false, begin, end, memory);
       done = i;
     }
+    memory.Flush(begin, end);
   });
 }
 

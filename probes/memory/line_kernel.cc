@@ -168,7 +168,12 @@ class HookedLines {
     if (IsHooked(line)) hook_.about_to_read(region_, line);
     lines_.Read(line, op);
   }
-  void Flush(std::size_t first, std::size_t last) { lines_.Flush(first, last); }
+  void Flush(std::size_t first, std::size_t last) {
+    lines_.Flush(first, last);
+    for (std::size_t line = first; line < last; ++line) {
+      if (IsHooked(line)) hook_.flushed(region_, line);
+    }
+  }
 
  private:
   bool IsHooked(std::size_t line) const {

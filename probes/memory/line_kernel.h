@@ -45,6 +45,8 @@ class LineHook {
   virtual std::span<const std::size_t> lines(std::size_t lines_in_region) = 0;
   virtual void written(std::byte* region, std::size_t line) = 0;
   virtual void about_to_read(std::byte* region, std::size_t line) = 0;
+  // It was flushed from the caches, and what was written there has arrived.
+  virtual void flushed(std::byte*, std::size_t) {}
   // Two lines are read in turn, that often. Returns the nanoseconds of a turn; 0 when it simulates
   // no rows, and the memory itself is to be read.
   virtual double read_in_turn(std::byte*, std::size_t, std::size_t, std::uint64_t) { return 0; }
@@ -56,8 +58,9 @@ struct LinePass {
   std::span<const LineOperation> operations;
 };
 
-// Runs the pass over lines [first, last) of `region`, which is aligned to 64 bytes. Writes that no
-// read precedes are streaming stores; they are fenced before the function returns. Different ranges
+// Runs the pass over lines [first, last) of `region`, which is aligned to 64 bytes. The last
+// operation on a line is a streaming store when it is a write; all are fenced before the function
+// returns. Different ranges
 // may be run by different threads at once.
 void run_lines(std::byte* region, std::size_t first, std::size_t last, const LinePass& pass,
                std::span<const std::size_t> hooked, LineHook* hook, Mismatches& mismatches);

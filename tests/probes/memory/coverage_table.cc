@@ -76,12 +76,10 @@ measured here; partial ones depend on the number of cells.
 DRAM sees what a cache lets through. A cache answers a read that follows another operation on the same
 cell, and of two writes it passes on the last: elements with such operations (`r0,r0`, `w1,r1`,
 `w1,w0`) lose what they are there for. A flush between them brings it back; the flush policy says how
-often. All other tests find the same as in the table above behind such a cache (`coverage_test.cc`).
+often. The last write on a cell goes past the cache, so that the next cells' operations come behind it:
+all other tests find the same as in the table above (`coverage_test.cc`).
 
-The cache of these tables keeps a cell, or the cells of a batch, until the element goes on to others. A
-real one keeps what it has room for, and writes it back in an order of its own: two cells that are in it
-at once are not tested against each other in the order of the element, whatever the policy. The last
-write of a cell is not flushed.
+The cache of these tables has room for all cells, and gives up first what was used first.
 
 `--flush none`:
 
@@ -124,9 +122,10 @@ lie in one; of 64 lines (4 KiB) on real memory, where few do.
   Walking ones and zeros walk along a word, not along the array.
 - Linked faults, several in one cell that hide each other, are not simulated: March A, B and LR were
   made for those.
-- A cache holds more than the cells that an element is at: see above. What it still holds of a region
-  where a pass ends and the next one turns round is read from it: the share of the caches in the region
-  tested.
+- A processor reads ahead: some lines behind the one that an element is at are in its cache before what
+  is written at this one has reached DRAM. What a cache still holds of a region where a pass ends and the
+  next one turns round is read from it. Both are a small share of a large region; `--flush line` is
+  without them, but for reading ahead.
 - Row hammer needs physical neighbours: `memory.row_hammer`.
 
 ## Papers

@@ -99,6 +99,7 @@ TEST(CoverageTable, aFixedPatternFindsHalfOfTheStuckBits) {
   EXPECT_EQ(percent("0xAAAAAAAA", "SAF"), 50);
 }
 
+// The last write of a cell streams past the cache: the next cell's operations come behind it.
 TEST(CoverageTable, testsWithoutAnythingThatACacheHidesNeedNoFlush) {
   for (const char* test : {"mats+", "march-x", "march-c-", "moving-inversions", "checkerboard",
                            "address", "0xAAAAAAAA~", "bit-fade"}) {
@@ -109,13 +110,17 @@ TEST(CoverageTable, testsWithoutAnythingThatACacheHidesNeedNoFlush) {
 }
 
 TEST(CoverageTable, behindACacheWithoutFlushesWhatTheElementsAreThereForIsLost) {
-  EXPECT_EQ(percent("march-ss", "DRDF", Between::cache), 0);
-  EXPECT_EQ(percent("march-ss", "WDF", Between::cache), 0);
-  EXPECT_LT(percent("march-a", "CFid", Between::cache), 100);
-  EXPECT_LT(percent("march-b", "CFid", Between::cache), 100);
+  for (const auto& [test, faults] : {std::pair{"march-ss", "DRDF"},
+                                     {"march-ss", "WDF"},
+                                     {"march-y", "AF"},
+                                     {"march-y", "SOF"},
+                                     {"march-b", "SOF"},
+                                     {"march-lr", "SOF"}}) {
+    EXPECT_LT(percent(test, faults, Between::cache), 100) << test << faults;
+  }
 }
 
-TEST(CoverageTable, aFlushForEachLineBringsBackAllThatThePapersClaim) {
+TEST(CoverageTable, aFlushForEachLineKeepsAllThatThePapersClaim) {
   for (const Expected& p : published) {
     for (const auto& name : words(p.all)) {
       EXPECT_EQ(percent(p.test, name, Between::cache, Flush::line), 100) << p.test << name;
@@ -123,10 +128,10 @@ TEST(CoverageTable, aFlushForEachLineBringsBackAllThatThePapersClaim) {
   }
 }
 
-// What batches may change is coupling inside them; faults of one cell are found alike.
-TEST(CoverageTable, flushesByBatchesFindTheSameSingleCellFaults) {
+// What batches may change is coupling inside them.
+TEST(CoverageTable, flushesByBatchesFindTheSameFaultsOfOneCellAndOfTheDecoder) {
   for (const char* test : {"march-y", "march-a", "march-b", "march-lr", "march-ss"}) {
-    for (const char* faults : {"SAF", "TF", "RDF", "DRDF", "IRF", "WDF"}) {
+    for (const char* faults : {"SAF", "TF", "AF", "RDF", "DRDF", "IRF", "WDF"}) {
       EXPECT_EQ(percent(test, faults, Between::cache, Flush::batch), percent(test, faults))
           << test << faults;
     }

@@ -1,5 +1,6 @@
 #include "tests/probes/memory/simulated_run.h"
 
+#include <algorithm>
 #include <map>
 
 #include "probes/memory/block_move.h"
@@ -21,10 +22,16 @@ constexpr std::size_t batch = 2;
 struct Trace {
   const Operation& Prepare(const Operation& op) const { return op; }
   void Write(std::size_t cell, const Operation& op, bool) {
-    accesses.push_back({cell, true, op.data});
+    accesses.push_back({cell, Access::Kind::write, op.data});
   }
-  void Read(std::size_t cell, const Operation& op) { accesses.push_back({cell, false, op.data}); }
-  void Flush(std::size_t, std::size_t) {}
+  void Read(std::size_t cell, const Operation& op) {
+    accesses.push_back({cell, Access::Kind::read, op.data});
+  }
+  void Flush(std::size_t first, std::size_t last) {
+    for (std::size_t cell = first; cell < last; ++cell) {
+      accesses.push_back({cell, Access::Kind::flush, 0});
+    }
+  }
   std::vector<Access> accesses;
 };
 
@@ -57,22 +64,20 @@ struct Way {
   Order any = Order::up;  // that elements without an order go
 };
 
-// The lines of a cache that the element is at.
+// In the order in which they were used, the latest last: the first one is given up first.
 struct Cache {
   struct Line {
-    bool present = false;
+    std::size_t cell = 0;
     bool dirty = false;
     bool value = false;
   };
-  std::array<Line, most_cells> lines;
-  std::size_t kept = 1;  // cells that are in it at once
-  std::size_t group = 0;
+  std::vector<Line> lines;
 };
 
 struct FaultyMemory {
   FaultyMemory(const Algorithm& t, const Plane& p, const Fault& f, std::size_t n, unsigned initial,
                Between b)
-      : test(t), plane(p), fault(f), count(n), between(b) {
+      : test(t), plane(p), fault(f), between(b) {
     for (std::size_t i = 0; i < n; ++i) cells.value[i] = ((initial >> i) & 1) != 0;
     cells.sensed = ((initial >> n) & 1) != 0;
     fault.power_on(cells);
@@ -87,30 +92,43 @@ struct FaultyMemory {
       write(cell, value);
       return;
     }
-    fetch(cell);
-    cache.lines[cell].value = value;
-    cache.lines[cell].dirty = true;
+    Cache::Line& line = fetch(cell);
+    line.value = value;
+    line.dirty = true;
   }
   void Read(std::size_t cell, const Operation& op) {
     if (between == Between::nothing) {
       verify(cell, value_of(cell, op.data));
       return;
     }
-    fetch(cell);
-    detected = detected || cache.lines[cell].value != value_of(cell, op.data);
+    detected = fetch(cell).value != value_of(cell, op.data) || detected;
   }
   void Flush(std::size_t first, std::size_t last) {
     for (std::size_t cell = first; cell < last; ++cell) write_back(cell);
   }
 
-  void fetch(std::size_t cell) {
-    if (cell / cache.kept != cache.group) Flush(0, count);
-    cache.group = cell / cache.kept;
-    if (!cache.lines[cell].present) cache.lines[cell] = {true, false, read(cell)};
+  std::vector<Cache::Line>::iterator find(std::size_t cell) {
+    return std::find_if(cache.lines.begin(), cache.lines.end(),
+                        [&](const Cache::Line& line) { return line.cell == cell; });
+  }
+  Cache::Line& fetch(std::size_t cell) {
+    const auto known = find(cell);
+    if (known == cache.lines.end()) {
+      cache.lines.push_back({cell, false, read(cell)});
+    } else {
+      std::rotate(known, known + 1, cache.lines.end());
+    }
+    return cache.lines.back();
   }
   void write_back(std::size_t cell) {
-    if (cache.lines[cell].dirty) write(cell, cache.lines[cell].value);
-    cache.lines[cell] = {};
+    const auto known = find(cell);
+    if (known == cache.lines.end()) return;
+    const Cache::Line line = *known;
+    cache.lines.erase(known);
+    if (line.dirty) write(cell, line.value);
+  }
+  void give_up_all() {
+    while (!cache.lines.empty()) write_back(cache.lines.front().cell);
   }
   void write(std::size_t cell, bool value) { fault.write(cells, cell, value); }
   bool read(std::size_t cell) { return cells.sensed = fault.read(cells, cell); }
@@ -121,7 +139,6 @@ struct FaultyMemory {
   const Algorithm& test;
   const Plane& plane;
   const Fault& fault;
-  std::size_t count;
   Between between;
   Cells cells;
   Cache cache;
@@ -155,11 +172,10 @@ void run(FaultyMemory& memory, const Algorithm& test, std::size_t cells, const W
     if (element.hold) memory.fault.hold(memory.cells);
     const Order order = element.order == Order::any ? way.any : element.order;
     const Flush flush = flush_of(element, way.policy);
-    memory.cache.kept = flush == Flush::batch ? batch : 1;
     probes::HWY_NAMESPACE::RunElement(order, std::span<const Operation>(element.operations), flush,
                                       batch, 0, cells, memory);
     // What an element left in the cache is gone from it when the next one comes there.
-    memory.Flush(0, cells);
+    memory.give_up_all();
   }
 }
 

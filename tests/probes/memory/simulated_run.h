@@ -10,21 +10,21 @@
 namespace assay::test {
 
 struct Access {
+  enum class Kind { read, write, flush };
   std::size_t cell = 0;
-  bool write = false;
+  Kind kind = Kind::read;
   std::uint8_t data = 0;
-  bool operator==(const Access&) const = default;
 };
 
-// The accesses of an element to cells [0, cells), in their order.
+// The accesses of an element to cells [0, cells) and the flushes of them, in their order.
 std::vector<Access> accesses_of(const probes::Element& element, probes::Order order,
                                 probes::Flush flush, std::size_t batch_cells, std::size_t cells);
 
 // What lies between the elements and the cells.
 enum class Between {
   nothing,  // each operation reaches its cell: the strict order of the elements, as papers have it
-  // A write-back cache that fetches what is written and keeps a cell, or those of a batch, until
-  // the element goes on to others. Writes that stream go past it.
+  // A write-back cache that has room for all cells: it fetches what is written and keeps it until
+  // it is flushed, or the element has ended. Writes that stream go past it.
   cache,
 };
 
