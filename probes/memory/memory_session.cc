@@ -65,7 +65,7 @@ class MemorySession {
     while (iterations_done_ < options_.iterations && whole &&
            (iterations_done_ == 0 || !time_is_over())) {
       if (regions.empty() || options_.fresh_frames) {
-        if (run) whole = leave(*run);
+        if (run) whole = leave(*run, true);
         log_.add_iteration(region_number_, iterations_done_);
         if (!whole) break;
         run.reset();
@@ -80,7 +80,7 @@ class MemorySession {
       ++iterations_done_;
       if (page_map_) coverage_.add(std::exchange(frames_, {}));
     }
-    if (run && whole) whole = leave(*run);
+    if (run) whole = leave(*run, whole);
     log_.add_iteration(region_number_, iterations_done_);
     tell_moved_pages();
     if (options_.offline_bad_pages && log_.errors() > 0) {
@@ -123,9 +123,9 @@ class MemorySession {
     }
   }
 
-  // What is owed to the region's last iteration, and its figures.
-  bool leave(MemoryRun& run) {
-    const bool whole = run.finish();
+  // What is owed to the region's last iteration unless it was cut off, and its figures.
+  bool leave(MemoryRun& run, bool whole) {
+    whole = whole && run.finish();
     for (std::size_t i = 0; i < figures_.size(); ++i) {
       figures_[i].bytes_moved += run.figures()[i].bytes_moved;
       figures_[i].elapsed_ns += run.figures()[i].elapsed_ns;
@@ -169,12 +169,14 @@ class MemorySession {
   }
 
   void observe(MemoryRun& run) {
-    const bool counted = options_.iterations != UINT64_MAX;
-    const Work all{
-        counted ? run.bytes_per_iteration() * options_.iterations : 0,
-        counted ? static_cast<std::int64_t>(run.holds_per_iteration() * options_.iterations) *
-                      options_.run.hold_ns
-                : 0};
+    // 0, which is unknown, also where it would be more than a number can say.
+    Work all;
+    std::uint64_t holds = 0;
+    if (__builtin_mul_overflow(run.bytes_per_iteration(), options_.iterations, &all.bytes) ||
+        __builtin_mul_overflow(run.holds_per_iteration(), options_.iterations, &holds) ||
+        __builtin_mul_overflow(options_.run.hold_ns, holds, &all.held_ns)) {
+      all = {};
+    }
     const std::uint64_t moved_before =
         options_.fresh_frames ? run.bytes_per_iteration() * iterations_done_ : 0;
     const std::int64_t held_before = held_ns_;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
@@ -50,26 +51,29 @@ std::optional<std::uint64_t> meminfo_field(const std::string& text, std::string_
   return *kib << 10;
 }
 
-// What one control group still allows. Files that it has read and nobody has used since are given
-// back as soon as memory is short, as in MemAvailable.
+// What one control group still allows. Files that it has read are given back as
+// soon as memory is short, as in MemAvailable.
 struct GroupFiles {
   const char* limit;
   const char* used;
-  const char* reclaimable;  // in memory.stat
+  std::array<const char*, 2> reclaimable;  // in memory.stat
 };
-constexpr GroupFiles version_1 = {"/memory.limit_in_bytes", "/memory.usage_in_bytes",
-                                  "total_inactive_file "};
-constexpr GroupFiles version_2 = {"/memory.max", "/memory.current", "inactive_file "};
+constexpr GroupFiles version_1 = {"/memory.limit_in_bytes",
+                                  "/memory.usage_in_bytes",
+                                  {"total_inactive_file ", "total_active_file "}};
+constexpr GroupFiles version_2 = {
+    "/memory.max", "/memory.current", {"inactive_file ", "active_file "}};
 
 std::uint64_t allowed_by(const Machine& machine, const std::string& folder,
                          const GroupFiles& files) {
   const auto limit = machine.read_integer(folder + files.limit);
   const auto used = machine.read_integer(folder + files.used);
   if (!limit || !used) return UINT64_MAX;
-  const auto reclaimable =
-      field(machine.read(folder + "/memory.stat").value_or(""), files.reclaimable);
-  const std::int64_t kept =
-      *used - std::min(*used, static_cast<std::int64_t>(reclaimable.value_or(0)));
+  const std::string stat = machine.read(folder + "/memory.stat").value_or("");
+  std::int64_t kept = *used;
+  for (const char* name : files.reclaimable) {
+    kept -= std::min(kept, static_cast<std::int64_t>(field(stat, name).value_or(0)));
+  }
   return static_cast<std::uint64_t>(std::max<std::int64_t>(*limit - kept, 0));
 }
 

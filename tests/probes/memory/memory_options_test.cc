@@ -58,6 +58,21 @@ TEST_F(MemoryOptionsTest, aShareOrASizeWithAMinimumIsCutToWhatCanBeSpared) {
   EXPECT_LT(size->bytes, total);
 }
 
+// What is left cannot be told of so many; it must not be computed wrong either.
+TEST_F(MemoryOptionsTest, asManyIterationsAsANumberCanSayAreNoTrouble) {
+  bench_.ram.at = {0};
+  std::atomic<int> writes{0};
+  bench_.ram.on_write = [&](std::byte*, std::size_t) {
+    if (++writes == 1) bench_.cancel.cancel();
+  };
+  tests({"0xAA", "bit-fade"});
+  bench_.parameters.set("hold", std::uint64_t{1} << 40);
+  iterations(UINT64_MAX - 1);
+  const Outcome outcome = run();
+  ASSERT_FALSE(outcome.result);
+  EXPECT_EQ(outcome.result.error().kind, ErrorKind::cancelled);
+}
+
 // Half the chips are missing: that is the finding, not that more was asked for than there is.
 TEST_F(MemoryOptionsTest, aBoardThatLostMemoryWasNotAskedForTooMuch) {
   bench_.board.memory = MemoryProfile{.total_bytes = std::uint64_t{32} << 30};

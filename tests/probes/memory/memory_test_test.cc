@@ -107,6 +107,8 @@ TEST_F(MemoryTest, stopsSoonWhenCancelledAndKeepsWhatItFound) {
   const Outcome outcome = run();
   ASSERT_FALSE(outcome.result);
   EXPECT_EQ(outcome.result.error().kind, ErrorKind::cancelled);
+  // What it did until then is told: that it moved bytes, and at what rate.
+  EXPECT_GT(outcome.number("bandwidth"), 0);
   // A fault seen stays a fault.
   EXPECT_EQ(outcome.step.state, StepState::fail);
   EXPECT_NE(outcome.finding("MEM_CORRUPTION_ERR"), nullptr);

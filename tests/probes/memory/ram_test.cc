@@ -81,15 +81,16 @@ TEST_F(AvailableMemory, filesThatWereReadAreNotInTheWay) {
   root_.write("sys/fs/cgroup/a/memory.max", std::to_string(4 * gib));
   root_.write("sys/fs/cgroup/a/memory.current", std::to_string(3 * gib));
   EXPECT_EQ(available(), 1 * gib - 256 * mebibyte);
-  root_.write("sys/fs/cgroup/a/memory.stat",
-              "anon 5\nactive_file 7\ninactive_file " + std::to_string(2 * gib) + "\n");
+  root_.write("sys/fs/cgroup/a/memory.stat", "anon 5\nactive_file " + std::to_string(gib) +
+                                                 "\ninactive_file " + std::to_string(gib) + "\n");
   EXPECT_EQ(available(), 3 * gib - 256 * mebibyte);
   root_.write("proc/self/cgroup", "5:memory:/b\n");
   root_.write("sys/fs/cgroup/memory/b/memory.limit_in_bytes", std::to_string(4 * gib));
   root_.write("sys/fs/cgroup/memory/b/memory.usage_in_bytes", std::to_string(3 * gib));
   root_.write("sys/fs/cgroup/memory/b/memory.stat",
-              "inactive_file 9\ntotal_inactive_file " + std::to_string(gib) + "\n");
-  EXPECT_EQ(available(), 2 * gib - 256 * mebibyte);
+              "inactive_file 9\ntotal_inactive_file " + std::to_string(gib) +
+                  "\ntotal_active_file " + std::to_string(gib) + "\n");
+  EXPECT_EQ(available(), 3 * gib - 256 * mebibyte);
 }
 
 TEST_F(AvailableMemory, theLargestCacheIsTold) {
