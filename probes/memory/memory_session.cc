@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "probes/memory/memory_findings.h"
 #include "probes/memory/memory_options.h"
+#include "probes/memory/memory_watch.h"
 #include "probes/memory/page_map.h"
 #include "probes/thermal/thermal_zones.h"
 
@@ -18,7 +19,6 @@ namespace assay::probes {
 namespace {
 
 constexpr unsigned retest_rounds = 16;
-constexpr std::int64_t look_interval_ns = 200 * ns_per_ms;
 // As much as caches hold that one meets.
 constexpr std::uint64_t unknown_cache_bytes = std::uint64_t{64} << 20;
 
@@ -29,7 +29,7 @@ class MemorySession {
         recorder_(context.recorder),
         options_(std::move(options)),
         size_(size),
-        stop_(&context.cancel) {
+        watch_(context.bench.ram, context.cancel, [this] { return give_back_held(); }) {
     for (const Algorithm& test : options_.tests) figures_.push_back({test.name, 0, 0});
   }
 
@@ -46,8 +46,9 @@ class MemorySession {
     start_ns_ = monotonic_ns();
     if (options_.duration_ns != 0) options_.run.deadline_ns = start_ns_ + options_.duration_ns;
     const Result<> done = iterate();
-    if (iterations_done_ > 0 || log_.errors() > 0 || context_.cancelled() || short_of_memory_)
+    if (iterations_done_ > 0 || log_.errors() > 0 || context_.cancelled() || watch_.is_short()) {
       report();
+    }
     report_edac(recorder_, edac, read_edac(context_.bench.machine));
     return done;
   }
@@ -58,20 +59,21 @@ class MemorySession {
   }
 
   Result<> iterate() {
-    // The last one is under test; those before it are held, so that the next one is other pages.
-    std::list<RamRegion> regions;
     std::optional<MemoryRun> run;
+    Result<> taken;
     bool whole = true;
     while (iterations_done_ < options_.iterations && whole &&
            (iterations_done_ == 0 || !time_is_over())) {
-      if (regions.empty() || options_.fresh_frames) {
+      if (regions_.empty() || options_.fresh_frames) {
         if (run) whole = leave(*run, true);
         log_.add_iteration(region_number_, iterations_done_);
         if (!whole) break;
         run.reset();
-        if (auto taken = take(regions); !taken) return taken;
-        run.emplace(regions.back().bytes(), options_.tests, options_.run, context_.bench.workers,
-                    context_.bench.ram.hook(), stop_);
+        tell_moved_pages();
+        taken = take();
+        if (!taken) break;
+        run.emplace(regions_.back().bytes(), options_.tests, options_.run, context_.bench.workers,
+                    context_.bench.ram.hook(), watch_.stop());
         observe(*run);
       }
       const auto iteration = run->iterate(iterations_done_ + 1);
@@ -86,27 +88,21 @@ class MemorySession {
     if (options_.offline_bad_pages && log_.errors() > 0) {
       offline_pages(recorder_, context_.bench.machine, log_);
     }
-    if (short_of_memory_) {
-      return fail(ErrorKind::exhausted,
-                  fmt::format("other programs took the machine's memory: {} was left. Stopped in "
-                              "iteration {} so that the kernel need not kill anything",
-                              format_gib(usable_at_stop_), iterations_done_ + 1),
-                  {}, "ask for less with --size");
+    if (!taken) return taken;
+    if (watch_.is_short()) {
+      return std::unexpected(watch_.error(fmt::format("in iteration {}", iterations_done_ + 1)));
     }
     if (!whole) return fail(ErrorKind::cancelled, "stopped before the last iteration");
     return {};
   }
 
-  // All of it is locked, and others may want more than the reserve while it is: a kernel that has
-  // none left kills the largest. From any worker.
-  void watch_memory() {
-    const std::int64_t now = monotonic_ns();
-    std::int64_t last = last_look_ns_;
-    if (now - last < look_interval_ns || !last_look_ns_.compare_exchange_strong(last, now)) return;
-    const auto usable = context_.bench.ram.usable();
-    if (!usable || *usable >= Ram::least_usable || short_of_memory_.exchange(true)) return;
-    usable_at_stop_ = *usable;
-    stop_.cancel();
+  // Regions of earlier iterations, by a worker.
+  bool give_back_held() {
+    if (regions_.size() <= 1) return false;
+    regions_.front().give_back();
+    regions_.pop_front();
+    ++given_back_;
+    return true;
   }
 
   // An address that was told may not be the cell's any more: the kernel moves pages.
@@ -134,38 +130,55 @@ class MemorySession {
   }
 
   // Memory for the next iteration. Those of before are held while there is room for all.
-  Result<> take(std::list<RamRegion>& regions) {
+  Result<> take() {
     const std::int64_t start = monotonic_ns();
     const auto room = [&] {
       const auto available = context_.bench.ram.available();
       return available && *available >= size_;
     };
-    while (!regions.empty() && !room()) regions.pop_front();
-    if (regions.empty() && region_number_ == 1) {
+    while (!regions_.empty() && !room()) regions_.pop_front();
+    if (regions_.empty() && region_number_ == 1) {
       recorder_.log(
           reports::Severity::info,
           "there is no room to hold the pages tested and to take others: later iterations "
           "mostly get the same ones");
     }
-    auto taken = RamRegion::allocate(size_, context_.bench.workers, [&](std::size_t present) {
-      recorder_.progress(present, size_, "getting " + format_gib(size_) + " of memory");
-      return !context_.cancelled();
-    });
+    auto taken = allocate();
+    if (const std::size_t given_back = std::exchange(given_back_, 0); given_back > 0) {
+      recorder_.log(reports::Severity::info,
+                    fmt::format("other programs took memory: pages of {} earlier iterations, held "
+                                "so that later ones take others, were given back",
+                                given_back));
+    }
     if (!taken) return std::unexpected(taken.error());
     if (!taken->locked() && region_number_ == 0) {
       recorder_.log(
           reports::Severity::warning,
           "the memory could not be locked (RLIMIT_MEMLOCK): pages may move or be swapped");
     }
-    regions.push_back(std::move(*taken));
+    regions_.push_back(std::move(*taken));
     ++region_number_;
     taking_ns_ += monotonic_ns() - start;
     if (!page_map_) return {};
-    auto frames = page_map_->frames(regions.back().bytes());
+    auto frames = page_map_->frames(regions_.back().bytes());
     if (!frames) return {};
     run_bytes_ = typical_run_bytes(*frames, PageMap::page_bytes());
     frames_ = std::move(*frames);
     return {};
+  }
+
+  Result<RamRegion> allocate() {
+    const auto keep_going = [&](std::size_t present) {
+      recorder_.progress(present, size_, "getting " + format_gib(size_) + " of memory");
+      return !context_.cancelled();
+    };
+    auto region =
+        RamRegion::allocate(size_, context_.bench.workers, keep_going, context_.bench.ram);
+    if (region || region.error().kind != ErrorKind::exhausted || regions_.empty()) return region;
+    // Others took the room meanwhile.
+    regions_.pop_front();
+    ++given_back_;
+    return allocate();
   }
 
   void observe(MemoryRun& run) {
@@ -181,7 +194,7 @@ class MemorySession {
         options_.fresh_frames ? run.bytes_per_iteration() * iterations_done_ : 0;
     const std::int64_t held_before = held_ns_;
     run.on_progress = [=, this, &run](std::uint64_t moved, const std::string& text) {
-      watch_memory();
+      watch_.look();
       held_ns_ = held_before + run.held_ns();
       progress({moved_before + moved, held_ns_}, all, run.iteration(), text);
     };
@@ -340,10 +353,10 @@ class MemorySession {
   std::vector<std::uint64_t> frames_;  // of the region, until a whole iteration tested them
   std::uint64_t run_bytes_ = 0;
   ErrorLog log_;
-  CancelToken stop_;  // with the step's, or when memory is short
-  std::atomic<std::int64_t> last_look_ns_{0};
-  std::atomic<bool> short_of_memory_{false};
-  std::atomic<std::uint64_t> usable_at_stop_{0};
+  // The last one is under test; those before it are held, so that the next one is other pages.
+  std::list<RamRegion> regions_;
+  std::size_t given_back_ = 0;
+  MemoryWatch watch_;
   std::atomic<std::int64_t> held_ns_{0};
   std::atomic<std::uint64_t> errors_shown_{0};
   std::size_t recorded_ = 0;

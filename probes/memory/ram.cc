@@ -104,7 +104,7 @@ std::uint64_t allowed_by_cgroups(const Machine& machine) {
 }  // namespace
 
 Result<RamRegion> RamRegion::allocate(std::size_t bytes, WorkerPool& workers,
-                                      const KeepGoing& keep_going, const Machine& machine) {
+                                      const KeepGoing& keep_going, const Ram& ram) {
   const std::size_t size = (bytes + small_page - 1) / small_page * small_page;
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -119,6 +119,7 @@ Result<RamRegion> RamRegion::allocate(std::size_t bytes, WorkerPool& workers,
   // has none left kills before it refuses. Each worker takes the pages of its own part: the kernel
   // gives them from the memory next to its processor.
   std::atomic<std::size_t> present{0};
+  std::atomic<std::size_t> coming{0};  // asked for by a worker, and not yet gone from what is left
   std::atomic<bool> refused{false};
   std::atomic<bool> given_up{false};
   std::atomic<bool> locked{true};
@@ -126,12 +127,14 @@ Result<RamRegion> RamRegion::allocate(std::size_t bytes, WorkerPool& workers,
     const Share part = share_of(size, worker, workers.size(), big_page);
     for (std::size_t at = part.first; at < part.last && !refused && !given_up; at += piece_bytes) {
       const std::size_t length = std::min(piece_bytes, part.last - at);
-      const auto usable = usable_memory(machine);
-      if ((usable && *usable < length + Ram::least_usable) ||
+      const std::size_t wanted = coming += length;
+      const auto usable = ram.usable();
+      if ((usable && *usable < wanted + Ram::least_usable) ||
           !populate(region.data_ + at, length)) {
         refused = true;
         return;
       }
+      coming -= length;
       if (locked && mlock(region.data_ + at, length) != 0) locked = false;
       if (!keep_going(present += length)) given_up = true;
     }
@@ -152,6 +155,10 @@ RamRegion::RamRegion(RamRegion&& other) noexcept
       size_(std::exchange(other.size_, 0)),
       workers_(other.workers_),
       locked_(other.locked_) {}
+
+void RamRegion::give_back() {
+  munmap(std::exchange(data_, nullptr), std::exchange(size_, 0));
+}
 
 RamRegion::~RamRegion() {
   if (data_ == nullptr) return;

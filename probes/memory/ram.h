@@ -44,17 +44,18 @@ class RamRegion {
   using KeepGoing = std::function<bool(std::size_t present)>;
 
   // `bytes` is rounded up to pages. The pool must outlive the region, which is given back by its
-  // threads: not from within one of its runs. Gives up while `machine` still has half the reserve.
+  // threads: not from within one of its runs. Gives up while `ram` still has half the reserve.
   // Errors: exhausted; cancelled.
   static Result<RamRegion> allocate(std::size_t bytes, WorkerPool& workers,
-                                    const KeepGoing& keep_going,
-                                    const Machine& machine = Machine("/"));
+                                    const KeepGoing& keep_going, const Ram& ram = RealRam());
   RamRegion(RamRegion&& other) noexcept;
   RamRegion& operator=(RamRegion&&) = delete;
   RamRegion(const RamRegion&) = delete;
   ~RamRegion();
 
   std::span<std::byte> bytes() const { return {data_, size_}; }
+  // What the destructor does, by the caller's thread alone: also from within a run of the pool.
+  void give_back();
   bool locked() const { return locked_; }
 
  private:

@@ -11,6 +11,7 @@
 #include "probes/memory/dram_rows.h"
 #include "probes/memory/memory_findings.h"
 #include "probes/memory/memory_options.h"
+#include "probes/memory/memory_watch.h"
 #include "probes/memory/page_map.h"
 #include "probes/thermal/thermal_zones.h"
 
@@ -26,7 +27,16 @@ constexpr int turns_timed = 400;
 
 class RowHammer {
  public:
-  RowHammer(StepContext& context, RamRegion& region) : context_(context), region_(region) {}
+  RowHammer(StepContext& context, RamRegion& region)
+      : context_(context), region_(region), watch_(context.bench.ram, context.cancel) {}
+
+  // Why it stopped before it was done; none when it was not stopped.
+  std::optional<Error> stopped() {
+    const bool stop = cancelled();
+    if (watch_.is_short()) return watch_.error("before the last pair");
+    if (stop) return Error{ErrorKind::cancelled, "stopped before the last pair", {}, {}};
+    return std::nullopt;
+  }
 
   // Physically contiguous runs of the region, the longest first: offset and length.
   Result<> find_runs() {
@@ -63,7 +73,7 @@ class RowHammer {
       const std::vector<std::size_t> lines = lines_of(run);
       if (lines.size() < 4) break;
       for (std::size_t start = 0; start < lines.size() / 2; start += lines.size() / 4) {
-        if (pairs.size() >= wanted || context_.cancelled()) return pairs;
+        if (pairs.size() >= wanted || cancelled()) return pairs;
         auto pair = find_row_pair(access(), threshold_, lines, lines[start]);
         if (pair) pairs.push_back(std::move(*pair));
         context_.recorder.progress(pairs.size(), wanted, "looking for rows");
@@ -95,8 +105,7 @@ class RowHammer {
       const std::int64_t start = monotonic_ns();
       std::uint64_t turns = 0;
       std::int64_t now = start;
-      while (now - start < static_cast<std::int64_t>(windows) * refresh_ns &&
-             !context_.cancelled()) {
+      while (now - start < static_cast<std::int64_t>(windows) * refresh_ns && !cancelled()) {
         alternate(pair.above, pair.below, 1000);
         turns += 1000;
         now = monotonic_ns();
@@ -111,6 +120,11 @@ class RowHammer {
   }
 
  private:
+  bool cancelled() {
+    watch_.look();
+    return watch_.stop().cancelled();
+  }
+
   struct Run {
     std::size_t offset = 0;
     std::size_t bytes = 0;
@@ -118,7 +132,7 @@ class RowHammer {
 
   AlternatingAccess access() {
     return [this](std::size_t a, std::size_t b) {
-      if (context_.cancelled()) return 0.0;  // what comes of it is not used
+      if (cancelled()) return 0.0;  // what comes of it is not used
       const std::int64_t start = monotonic_ns();
       if (const double simulated = alternate(a, b, turns_timed); simulated > 0) return simulated;
       return static_cast<double>(monotonic_ns() - start) / turns_timed;
@@ -161,7 +175,7 @@ class RowHammer {
     context_.bench.workers.run([&](unsigned worker) {
       by_worker[worker].most = 64;
       const Share part = share_of(all.size() / line_bytes, worker, context_.bench.workers.size());
-      for (std::size_t at = part.first; at < part.last && !context_.cancelled();
+      for (std::size_t at = part.first; at < part.last && !cancelled();
            at += hammered_piece_lines) {
         run_lines(all.data(), at, std::min(at + hammered_piece_lines, part.last),
                   {Order::any, Flush::none, operation}, hooked, hook, by_worker[worker]);
@@ -177,6 +191,7 @@ class RowHammer {
 
   StepContext& context_;
   RamRegion& region_;
+  MemoryWatch watch_;
   std::vector<Run> runs_;
   double threshold_ = 0;
   std::vector<Mismatch> found_before_;
@@ -230,21 +245,21 @@ Result<> search_and_hammer(StepContext& context) {
   const std::uint64_t windows = context.parameters.number("refreshes", default_windows);
   const auto size = memory_size(context.parameters, context.bench.ram);
   if (!size) return std::unexpected(size.error());
-  auto region = RamRegion::allocate(size->bytes, context.bench.workers,
-                                    [&](std::size_t) { return !context.cancelled(); });
+  auto region = RamRegion::allocate(
+      size->bytes, context.bench.workers, [&](std::size_t) { return !context.cancelled(); },
+      context.bench.ram);
   if (!region) return std::unexpected(region.error());
   RowHammer hammer(context, *region);
   auto ready = hammer.find_runs();
   if (ready) ready = hammer.calibrate();
-  const auto stopped = [] { return fail(ErrorKind::cancelled, "stopped while looking for rows"); };
-  if (context.cancelled()) return stopped();
+  if (auto stopped = hammer.stopped()) return std::unexpected(*stopped);
   if (!ready) {
     if (ready.error().kind != ErrorKind::unavailable) return ready;
     context.recorder.skip(ready.error().text());
     return {};
   }
   const std::vector<RowPair> pairs = hammer.find_pairs(wanted);
-  if (pairs.empty() && context.cancelled()) return stopped();
+  if (auto stopped = hammer.stopped(); pairs.empty() && stopped) return std::unexpected(*stopped);
   if (pairs.empty()) {
     context.recorder.skip(
         "rows cannot be found: no physically contiguous run holds three rows of a bank");
@@ -253,7 +268,7 @@ Result<> search_and_hammer(StepContext& context) {
   std::uint64_t flips = 0;
   double activations = 0;
   std::vector<Mismatch> found;
-  for (std::size_t i = 0; i < pairs.size() && !context.cancelled(); ++i) {
+  for (std::size_t i = 0; i < pairs.size() && !hammer.stopped(); ++i) {
     context.recorder.progress(i, pairs.size(),
                               fmt::format("pair {} of {}  flips {}", i + 1, pairs.size(), flips));
     const auto hammered = hammer.hammer(pairs[i], windows, found);
@@ -271,7 +286,7 @@ Result<> search_and_hammer(StepContext& context) {
     activations = std::max(activations, hammered.activations_per_refresh);
   }
   report(context, *region, pairs, flips, activations, found);
-  if (context.cancelled()) return fail(ErrorKind::cancelled, "stopped before the last pair");
+  if (auto stopped = hammer.stopped()) return std::unexpected(*stopped);
   return {};
 }
 

@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,11 +26,12 @@ class FaultyRam final : public probes::Ram, private probes::LineHook {
   // Nanoseconds of a turn between two lines.
   std::function<double(std::byte*, std::size_t, std::size_t, std::uint64_t)> on_turns;
 
-  // What the machine has left, where a test says so.
-  std::optional<std::uint64_t> left;
+  // What the machine has left, where a test says so. Not called by two threads at once.
+  std::function<std::uint64_t()> left;
 
   Result<std::uint64_t> usable() const override {
-    return left ? Result<std::uint64_t>(*left) : Ram::usable();
+    const std::lock_guard lock(asking_);
+    return left ? Result<std::uint64_t>(left()) : Ram::usable();
   }
   probes::LineHook* hook() override { return at.empty() && !on_turns ? nullptr : this; }
 
@@ -44,6 +47,8 @@ class FaultyRam final : public probes::Ram, private probes::LineHook {
                       std::uint64_t turns) override {
     return on_turns ? on_turns(region, a, b, turns) : 0;
   }
+
+  mutable std::mutex asking_;
 };
 
 struct Outcome {

@@ -119,9 +119,8 @@ TEST_F(MemoryTest, givesUpWhatItHasBeforeTheKernelMustKill) {
   iterations(1'000'000);
   bench_.ram.at = {0};
   std::atomic<int> writes{0};
-  bench_.ram.on_write = [&](std::byte*, std::size_t) {
-    if (++writes == 10) bench_.ram.left = Ram::least_usable - 1;
-  };
+  bench_.ram.on_write = [&](std::byte*, std::size_t) { ++writes; };
+  bench_.ram.left = [&] { return writes < 10 ? 4 * Ram::least_usable : Ram::least_usable - 1; };
   const Outcome outcome = run();
   ASSERT_FALSE(outcome.result);
   EXPECT_EQ(outcome.result.error().kind, ErrorKind::exhausted);
@@ -129,6 +128,45 @@ TEST_F(MemoryTest, givesUpWhatItHasBeforeTheKernelMustKill) {
   // What it had tested by then stands in the report.
   EXPECT_GE(outcome.number("iterations"), 1);
   EXPECT_EQ(outcome.number("errors"), 0);
+}
+
+// Pages of earlier iterations are only held for the sake of coverage.
+TEST_F(MemoryTest, pagesThatAreHeldAreGivenBackBeforeATestIsEnded) {
+  bench_.parameters.set("fresh_frames", true);
+  bench_.parameters.set("time", std::uint64_t{1'000'000'000});
+  int looks_when_short = 0;
+  int iterations_held = 0;
+  bench_.ram.at = {0};
+  bench_.ram.on_write = [&](std::byte*, std::size_t) { ++iterations_held; };
+  bench_.ram.left = [&] {
+    const bool is_short = iterations_held > 40 && looks_when_short < 3;
+    looks_when_short += is_short ? 1 : 0;
+    return is_short ? Ram::least_usable - 1 : 4 * Ram::least_usable;
+  };
+  const Outcome outcome = run();
+  ASSERT_TRUE(outcome.result) << outcome.result.error().text();
+  EXPECT_EQ(outcome.step.state, StepState::pass);
+  EXPECT_EQ(looks_when_short, 3);
+  EXPECT_TRUE(outcome.logged("held so that later ones take others, were given back"));
+}
+
+// No memory for the next iteration: what was found before stays found.
+TEST_F(MemoryTest, whatIsTakenBetweenIterationsEndsItWithItsFigures) {
+  bench_.parameters.set("fresh_frames", true);
+  iterations(1'000'000);
+  std::atomic<int> writes{0};
+  bench_.ram.at = {0};
+  bench_.ram.on_write = [&](std::byte* region, std::size_t line) {
+    *word(region, line) = 0x1234;
+    ++writes;
+  };
+  bench_.ram.left = [&] { return writes < 2 ? 4 * Ram::least_usable : Ram::least_usable; };
+  const Outcome outcome = run();
+  ASSERT_FALSE(outcome.result);
+  EXPECT_EQ(outcome.result.error().kind, ErrorKind::exhausted);
+  EXPECT_EQ(outcome.number("iterations"), 1);
+  EXPECT_EQ(outcome.step.state, StepState::fail);
+  EXPECT_NE(outcome.finding("MEM_CORRUPTION_ERR"), nullptr);
 }
 
 TEST_F(MemoryTest, cancelledBeforeItBeginsItIsNoPass) {

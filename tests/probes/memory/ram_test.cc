@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <thread>
 
 #include "tests/base/scratch.h"
 
@@ -151,17 +152,59 @@ TEST_F(RamRegionTest, moreThanThereIsIsAnError) {
   EXPECT_EQ(region.error().kind, ErrorKind::exhausted);
 }
 
+// So much is left, whatever is taken.
+class SmallRam final : public Ram {
+ public:
+  explicit SmallRam(std::uint64_t left) : left_(left) {}
+  Result<std::uint64_t> usable() const override { return left_; }
+
+ private:
+  std::uint64_t left_;
+};
+
 // Others have taken it since it was asked how much there is.
 TEST_F(RamRegionTest, whatOthersNeedIsLeftToThem) {
-  const test::Scratch root;
-  root.write("proc/meminfo", "MemAvailable: 140000 kB\n");
-  const auto region = RamRegion::allocate(
-      std::size_t{64} << 20, workers_, [](std::size_t) { return true; }, Machine(root.root()));
+  const auto anyway = [](std::size_t) { return true; };
+  const auto region =
+      RamRegion::allocate(64 * mebibyte, workers_, anyway, SmallRam(140 * mebibyte));
   ASSERT_FALSE(region);
   EXPECT_EQ(region.error().kind, ErrorKind::exhausted);
-  root.write("proc/meminfo", "MemAvailable: 400000 kB\n");
-  EXPECT_TRUE(RamRegion::allocate(
-      std::size_t{64} << 20, workers_, [](std::size_t) { return true; }, Machine(root.root())));
+  EXPECT_TRUE(RamRegion::allocate(64 * mebibyte, workers_, anyway, SmallRam(400 * mebibyte)));
+}
+
+// Each of them would leave enough, all of them would not.
+TEST_F(RamRegionTest, workersThatTakeAtOnceCountWhatTheOthersTake) {
+  WorkerPool many(8);
+  // Room for one piece of 32 MiB; who asks waits until all have said what they want.
+  class Slow final : public Ram {
+   public:
+    Result<std::uint64_t> usable() const override {
+      for (++asked_; asked_ < 8;) std::this_thread::yield();
+      return least_usable + 40 * mebibyte;
+    }
+
+   private:
+    mutable std::atomic<int> asked_{0};
+  };
+  std::atomic<std::size_t> most{0};
+  const auto region = RamRegion::allocate(
+      256 * mebibyte, many,
+      [&](std::size_t present) {
+        most = std::max(most.load(), present);
+        return true;
+      },
+      Slow());
+  EXPECT_FALSE(region);
+  EXPECT_LE(most, 40 * mebibyte);
+}
+
+TEST_F(RamRegionTest, canBeGivenBackFromWithinARunOfItsPool) {
+  auto region = allocate(mebibyte);
+  ASSERT_TRUE(region);
+  workers_.run([&](unsigned worker) {
+    if (worker == 1) region->give_back();
+  });
+  EXPECT_TRUE(region->bytes().empty());
 }
 
 TEST_F(RamRegionTest, canBeHandedOn) {

@@ -205,6 +205,25 @@ TEST_F(RowHammer, stopsWhileItLooksForRows) {
   EXPECT_EQ(accesses, 10);
 }
 
+TEST_F(RowHammer, givesItsMemoryBackBeforeTheKernelMustKill) {
+  simulate(false);
+  const auto on_turns = bench_.ram.on_turns;
+  bool hammering = false;
+  bench_.ram.on_turns = [&](std::byte* region, std::size_t a, std::size_t b, std::uint64_t turns) {
+    hammering = hammering || turns == 1000;
+    return on_turns(region, a, b, turns);
+  };
+  bench_.ram.left = [&] { return hammering ? Ram::least_usable - 1 : 4 * Ram::least_usable; };
+  // An hour, were it not ended.
+  bench_.parameters.set("refreshes", std::uint64_t{56'250});
+  const Outcome outcome = run();
+  if (!frames_are_told(outcome)) return;
+  ASSERT_FALSE(outcome.result);
+  EXPECT_EQ(outcome.result.error().kind, ErrorKind::exhausted);
+  EXPECT_EQ(outcome.step.state, StepState::error);
+  EXPECT_EQ(outcome.number("flips"), 0);
+}
+
 TEST_F(RowHammer, rowsThatCannotBeFoundAreSaidSoAndAreNoPass) {
   bench_.ram.on_turns = [](std::byte*, std::size_t, std::size_t, std::uint64_t) { return 200.0; };
   const Outcome outcome = run();
