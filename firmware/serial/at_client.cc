@@ -125,6 +125,7 @@ Result<> AtClient::attempt(std::string_view text, const AtOptions& options, bool
   if (!in_step_) {
     if (auto quiet = get_in_step(end_transfer, options.cancel); !quiet) return quiet;
   }
+  behind_.clear();
   if (auto dropped = transport_.discard_input(); !dropped) return dropped;
   const std::int64_t deadline = monotonic_ns() + options.timeout_ns;
   if (auto sent = transport_.write(bytes_of(std::string(text) + "\r"), deadline); !sent) {
@@ -138,7 +139,8 @@ Result<> AtClient::attempt(std::string_view text, const AtOptions& options, bool
       return {};
     }
     if (!count) return std::unexpected(count.error());
-    parser->feed({buffer, *count});
+    const std::size_t taken = parser->feed({buffer, *count});
+    behind_.assign(buffer + taken, buffer + *count);
   }
   in_step_ = parser->state() != AtParser::State::overflow;
   return {};

@@ -53,6 +53,10 @@ class AtClient {
   // 1..127 printable ASCII characters.
   Result<AtReply> command(std::string_view text, const AtOptions& options = {});
 
+  // What was read behind the last reply's final result: the first words of what comes next, such as
+  // the 'C' of a receiver that the command has started. At most 512 bytes.
+  const std::string& behind() const { return behind_; }
+
   // Sends `query` and reads the version behind "FW_VER:". Takes it also from a board that sends no
   // OK behind it; a reply without it is tried again, and then an ErrorKind::protocol, or
   // ErrorKind::unavailable when it was ERROR.
@@ -70,6 +74,7 @@ class AtClient {
                                  const CancelToken* cancel);
 
   Transport& transport_;
+  std::string behind_;
   // Whether the board waits for a new command and nothing else is on its way from it.
   bool in_step_ = false;
 };

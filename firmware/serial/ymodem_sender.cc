@@ -44,7 +44,11 @@ bool is_name(const std::string& name) {
 class Sender {
  public:
   Sender(Transport& transport, const ModemOptions& options)
-      : transport_(transport), options_(options) {}
+      : transport_(transport), options_(options) {
+    const std::string& received = options.received;
+    have_ = std::min(received.size(), buffer_.size());
+    std::copy(received.end() - static_cast<std::ptrdiff_t>(have_), received.end(), buffer_.begin());
+  }
 
   Result<> send(const std::string& name, std::span<const std::uint8_t> content) {
     if (auto invited = wait_for_invitation(options_.start_timeout_ns); !invited) return invited;

@@ -22,6 +22,8 @@ struct ModemOptions {
   std::int64_t start_timeout_ns = 60 * ns_per_s;   // for the receiver's first 'C'
   std::int64_t answer_timeout_ns = 10 * ns_per_s;  // for the answer to a block
   int tries = 10;                                  // of each block
+  // What the receiver has said already, of which its first 'C' may be: the last 256 bytes count.
+  std::string received = {};
   const CancelToken* cancel = nullptr;             // looked at each 50 ms; the receiver is told
   // Bytes that the receiver has acknowledged.
   std::function<void(std::uint64_t sent)> on_progress;

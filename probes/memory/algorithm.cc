@@ -81,6 +81,7 @@ void add_march(Algorithm& algorithm, const std::vector<Element>& elements, unsig
     algorithm.data.push_back(march_backgrounds[b]);
     algorithm.data.push_back(inverse(march_backgrounds[b]));
     for (Element element : elements) {
+      element.ordered = true;
       for (Operation& op : element.operations) op.data = static_cast<std::uint8_t>(op.data + 2 * b);
       algorithm.elements.push_back(std::move(element));
     }
@@ -126,6 +127,7 @@ void add_moving_inversions(Algorithm& algorithm, std::uint64_t seed) {
     }
     algorithm.elements.push_back({Order::any, {read(first)}});
   }
+  for (Element& element : algorithm.elements) element.ordered = true;
 }
 
 // Written, left alone for the hold time, read: zeros that charge up and ones that leak away.
@@ -194,6 +196,8 @@ Result<Algorithm> make_algorithm(const std::string& name, const AlgorithmOptions
     algorithm.notation = march->notation;
   } else if (name == "walking-ones" || name == "walking-zeros") {
     add_chain(algorithm, walking(name == "walking-ones"));
+    // All words alike: by the order alone it finds what is wrong with the decoder.
+    for (Element& element : algorithm.elements) element.ordered = true;
     algorithm.fixed_patterns = true;
   } else if (name == "checkerboard") {
     add_chain(algorithm, {checkerboard, inverse(checkerboard)});
@@ -331,6 +335,8 @@ const char* to_text(Flush flush) {
       return "auto";
     case Flush::none:
       return "none";
+    case Flush::stream:
+      return "stream";
     case Flush::batch:
       return "batch";
     case Flush::line:
@@ -340,8 +346,18 @@ const char* to_text(Flush flush) {
 }
 
 Flush flush_of(const Element& element, Flush policy) {
-  if (policy == Flush::line || policy == Flush::none) return policy;
-  return cache_hides_some(element) ? Flush::batch : Flush::none;
+  const Flush without_hidden = element.ordered ? Flush::stream : Flush::none;
+  switch (policy) {
+    case Flush::automatic:
+      return cache_hides_some(element) ? Flush::batch : without_hidden;
+    case Flush::batch:
+      return cache_hides_some(element) ? Flush::batch : Flush::stream;
+    case Flush::none:
+    case Flush::stream:
+    case Flush::line:
+      return policy;
+  }
+  return policy;
 }
 
 }  // namespace assay::probes

@@ -20,11 +20,14 @@ enum class Order : std::uint8_t {
 
 // What makes an operation reach DRAM that a cache would answer, or merge with the one before: see
 // cache_hides.
+// Each does what those before it do.
 enum class Flush : std::uint8_t {
-  automatic,  // batch where an element has such operations, none elsewhere
-  none,
-  batch,  // the operations before it on 64 lines, a flush of them and a fence, then go on
-  line,   // flush and fence on each cell, between its operations and behind them: the strict order
+  automatic,  // batch where an element has such operations, else stream where it is of a test that
+              // hangs on the order between cells, else none
+  none,       // a cache keeps what it likes: fastest
+  stream,     // the last write on a cell goes past the caches, before the next cells' operations
+  batch,      // the operations before it on 64 lines, a flush of them and a fence, then go on
+  line,       // flush and fence on each cell, between its operations and behind them: strict order
 };
 
 // Which words of a line an operation touches.
@@ -34,7 +37,7 @@ enum class Select : std::uint8_t {
   others,  // the rest
 };
 
-// "auto", "none", "batch", "line"
+// "auto", "none", "stream", "batch", "line"
 const char* to_text(Flush flush);
 
 struct Operation {
@@ -48,6 +51,8 @@ struct Element {
   // All of them on one cell, then on the next. At most max_operations.
   std::vector<Operation> operations;
   bool hold = false;  // wait for the hold time before it: bit fade
+  // What its test finds of coupling and of the decoder hangs on the order between cells.
+  bool ordered = false;
 };
 inline constexpr std::size_t max_operations = 8;
 
@@ -101,7 +106,7 @@ constexpr bool cache_hides(const Op& before, const Op& after) {
 // Whether there are two such operations in the element.
 bool cache_hides_some(const Element& element);
 
-// What the policy comes to on the element: none, batch or line; none where there is nothing to
+// What the policy comes to on the element: not automatic, and not batch where there is nothing to
 // flush.
 Flush flush_of(const Element& element, Flush policy);
 

@@ -4,8 +4,8 @@
 //
 // Memory has
 //   Prepare(op)                  what Write and Read take: the operation with what all cells share
-//   Write(cell, op, streaming)   streaming: the element's last operation on the cell; it goes past
-//                                the caches, so that DRAM sees it before the next cells' operations
+//   Write(cell, op, streaming)   streaming: past the caches, so that DRAM sees it before the next
+//                                cells' operations
 //   Read(cell, op)               and notes what differs
 //   Flush(first, last)           out of every cache, those cells, and fenced
 // and Op has `write`. Up is the order of rising cell numbers.
@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 #include "probes/memory/algorithm.h"
 
@@ -42,12 +43,12 @@ HWY_INLINE void ForCells(Order order, std::size_t first, std::size_t last, const
 }
 
 template <class Op, class Memory>
-HWY_INLINE void RunCell(std::span<const Op> ops, bool flush_lines, std::size_t cell,
-                        Memory& memory) {
+HWY_INLINE void RunCell(std::span<const Op> ops, Flush flush, std::size_t cell, Memory& memory) {
+  const bool flush_lines = flush == Flush::line;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (flush_lines && i > 0 && cache_hides(ops[i - 1], ops[i])) memory.Flush(cell, cell + 1);
     if (ops[i].write) {
-      memory.Write(cell, memory.Prepare(ops[i]), i + 1 == ops.size());
+      memory.Write(cell, memory.Prepare(ops[i]), flush != Flush::none && i + 1 == ops.size());
     } else {
       memory.Read(cell, memory.Prepare(ops[i]));
     }
@@ -60,12 +61,22 @@ HWY_INLINE void RunCell(std::span<const Op> ops, bool flush_lines, std::size_t c
 // are made of have loops of their own, where the compiler keeps all they need in registers: each
 // access of a loop to anything but the cell leaves the processor less room for cells on their way.
 template <class Op, class Memory>
-HWY_NOINLINE void RunOperations(Order order, std::span<const Op> ops, bool flush_lines,
+HWY_NOINLINE void RunOperations(Order order, std::span<const Op> ops, Flush flush,
                                 std::size_t first, std::size_t last, Memory& memory) {
-  if (flush_lines) {
-    ForCells(order, first, last,
-             [&](std::size_t cell) ASSAY_INLINE_LAMBDA { RunCell(ops, true, cell, memory); });
+  const auto read_write = [&](auto streaming) ASSAY_INLINE_LAMBDA {
+    const auto r = memory.Prepare(ops[0]);
+    const auto w = memory.Prepare(ops[1]);
+    ForCells(order, first, last, [&](std::size_t cell) ASSAY_INLINE_LAMBDA {
+      memory.Read(cell, r);
+      memory.Write(cell, w, decltype(streaming)::value);
+    });
+  };
+  if (flush == Flush::line) {
+    ForCells(order, first, last, [&](std::size_t cell) ASSAY_INLINE_LAMBDA {
+      RunCell(ops, Flush::line, cell, memory);
+    });
   } else if (ops.size() == 1 && ops[0].write) {
+    // A fill streams whatever the policy: nothing of it is read again soon.
     const auto w = memory.Prepare(ops[0]);
     ForCells(order, first, last,
              [&](std::size_t cell) ASSAY_INLINE_LAMBDA { memory.Write(cell, w, true); });
@@ -74,25 +85,24 @@ HWY_NOINLINE void RunOperations(Order order, std::span<const Op> ops, bool flush
     ForCells(order, first, last,
              [&](std::size_t cell) ASSAY_INLINE_LAMBDA { memory.Read(cell, r); });
   } else if (ops.size() == 2 && !ops[0].write && ops[1].write) {
-    const auto r = memory.Prepare(ops[0]);
-    const auto w = memory.Prepare(ops[1]);
-    ForCells(order, first, last, [&](std::size_t cell) ASSAY_INLINE_LAMBDA {
-      memory.Read(cell, r);
-      memory.Write(cell, w, true);
-    });
+    if (flush == Flush::none) {
+      read_write(std::false_type());
+    } else {
+      read_write(std::true_type());
+    }
   } else {
     ForCells(order, first, last,
-             [&](std::size_t cell) ASSAY_INLINE_LAMBDA { RunCell(ops, false, cell, memory); });
+             [&](std::size_t cell) ASSAY_INLINE_LAMBDA { RunCell(ops, flush, cell, memory); });
   }
 }
 
-// The element over [first, last). `flush` is none, batch or line; a batch is `batch_cells` long.
+// The element over [first, last). `flush` is not automatic; a batch is `batch_cells` long.
 template <class Op, class Memory>
 HWY_INLINE void RunElement(Order order, std::span<const Op> ops, Flush flush,
                            std::size_t batch_cells, std::size_t first, std::size_t last,
                            Memory& memory) {
   if (flush != Flush::batch) {
-    RunOperations(order, ops, flush == Flush::line, first, last, memory);
+    RunOperations(order, ops, flush, first, last, memory);
     return;
   }
   const std::size_t batches = (last - first + batch_cells - 1) / batch_cells;
@@ -103,7 +113,7 @@ HWY_INLINE void RunElement(Order order, std::span<const Op> ops, Flush flush,
     for (std::size_t i = 1; i <= ops.size(); ++i) {
       if (i < ops.size() && !cache_hides(ops[i - 1], ops[i])) continue;
       if (done > 0) memory.Flush(begin, end);
-      RunOperations(order, ops.subspan(done, i - done), false, begin, end, memory);
+      RunOperations(order, ops.subspan(done, i - done), Flush::stream, begin, end, memory);
       done = i;
     }
     memory.Flush(begin, end);

@@ -58,10 +58,9 @@ struct LinePass {
   std::span<const LineOperation> operations;
 };
 
-// Runs the pass over lines [first, last) of `region`, which is aligned to 64 bytes. The last
-// operation on a line is a streaming store when it is a write; all are fenced before the function
-// returns. Different ranges
-// may be run by different threads at once.
+// Runs the pass over lines [first, last) of `region`, which is aligned to 64 bytes. Streaming
+// stores are fenced before the function returns. Different ranges may be run by different threads
+// at once.
 void run_lines(std::byte* region, std::size_t first, std::size_t last, const LinePass& pass,
                std::span<const std::size_t> hooked, LineHook* hook, Mismatches& mismatches);
 

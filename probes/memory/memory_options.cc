@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint64_t smallest_bytes = 4096;
 constexpr std::int64_t default_hold_ns = 60 * ns_per_s;
 
-constexpr std::array flushes = {Flush::automatic, Flush::none, Flush::batch, Flush::line};
+constexpr std::array flushes = {Flush::automatic, Flush::none, Flush::stream, Flush::batch,
+                                Flush::line};
 
 }  // namespace
 
@@ -31,7 +32,7 @@ std::vector<ParameterSpec> memory_parameters() {
       {"iterations", ParameterType::count, "times that all tests run; 1, or as --time allows"},
       {"time", ParameterType::duration, "run iterations for so long: 8h"},
       {"flush", ParameterType::text,
-       "auto, none, batch, line: how what was just written is made to be read from DRAM"},
+       "auto, none, stream, batch, line: how much is done so that DRAM sees each operation"},
       {"backgrounds", ParameterType::count, "data backgrounds of the March tests, 1 to 10 [10]"},
       {"hold", ParameterType::duration, "time that bit-fade leaves the data alone [60s]"},
       {"seed", ParameterType::count, "of random data [1]"},
@@ -84,7 +85,7 @@ Result<MemoryOptions> read_memory_options(const Parameters& parameters) {
       std::find_if(flushes.begin(), flushes.end(), [&](Flush f) { return to_text(f) == flush; });
   if (known == flushes.end()) {
     return fail(ErrorKind::usage, "no flush policy \"" + flush.substr(0, 40) + "\"", "flush",
-                "there are: auto, none, batch, line");
+                "there are: auto, none, stream, batch, line");
   }
   options.run.flush = *known;
   options.run.hold_ns = static_cast<std::int64_t>(

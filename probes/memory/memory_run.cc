@@ -103,6 +103,7 @@ void MemoryRun::plan() {
     }
     auto pass = std::make_unique<Pass>(verifying);
     pass->order = Order::up;
+    pass->flush = std::max(verifying.flush, writing.flush);
     pass->operations.push_back(writing.operations[0]);
     pass->operations.back().id = 1;
     pass->sources.push_back(writing.sources[0]);
@@ -228,7 +229,7 @@ bool MemoryRun::run_elements(const Pass& pass) {
   const std::size_t lines = region_.size() / line_bytes;
   const std::size_t grain =
       std::clamp(lines / workers_.size(), std::size_t{1},
-                 pass.flush == Flush::none ? piece_lines : flushed_piece_lines);
+                 pass.flush <= Flush::stream ? piece_lines : flushed_piece_lines);
   const bool whole =
       in_pieces(grain, pass.order, [&](unsigned worker, std::size_t first, std::size_t last) {
         run_lines(region_.data(), first, last, line_pass, hooked_, hook_, found[worker]);

@@ -76,12 +76,16 @@ measured here; partial ones depend on the number of cells.
 DRAM sees what a cache lets through. A cache answers a read that follows another operation on the same
 cell, and of two writes it passes on the last: elements with such operations (`r0,r0`, `w1,r1`,
 `w1,w0`) lose what they are there for. A flush between them brings it back; the flush policy says how
-often. The last write on a cell goes past the cache, so that the next cells' operations come behind it:
-all other tests find the same as in the table above (`coverage_test.cc`).
+often. A cache also holds cells together: what was written to one reaches DRAM behind the operations on
+its neighbours. The last write on a cell goes past the cache (`stream`) in March tests, moving
+inversions, and walking ones and zeros, so that the next cells' operations come behind it: those without
+hidden operations find the same as in the table above (`coverage_test.cc`). The other chains of patterns
+promise nothing that hangs on the order and leave their writes to the cache, which is faster; a `--flush`
+given holds for all tests.
 
 The cache of these tables has room for all cells, and gives up first what was used first.
 
-`--flush none`:
+`--flush none`, the default for those patterns:
 
 )");
   std::vector<std::string> hidden;
@@ -91,7 +95,14 @@ The cache of these tables has room for all cells, and gives up first what was us
       hidden.push_back(name);
     }
   }
-  print_rows(classes, hidden, Between::cache, Flush::none);
+  print_rows(classes, marches, Between::cache, Flush::none);
+  fmt::print("\n");
+  print_rows(classes, patterns, Between::cache, Flush::none);
+  fmt::print(R"(
+`--flush stream`, for the tests with hidden operations:
+
+)");
+  print_rows(classes, hidden, Between::cache, Flush::stream);
   fmt::print(R"(
 `--flush line`, each cell by itself:
 

@@ -25,7 +25,7 @@ TEST_F(MemoryTest, findsNothingInHealthyMemoryByAnyTest) {
   all.insert(all.end(), {"0xA5", "0x1234~", "0xDEADBEEF", "0x0123456789ABCDEF~"});
   bench_.parameters.set("size", 1 * mib + 4096);
   bench_.parameters.set("hold", std::uint64_t{1'000'000});
-  for (const char* flush : {"auto", "batch", "line"}) {
+  for (const char* flush : {"auto", "none", "stream", "batch", "line"}) {
     bench_.parameters.set("flush", std::string(flush));
     if (flush == std::string("line")) all = {"march-y", "march-ss"};
     for (const std::string& name : all) {
@@ -51,7 +51,7 @@ TEST_F(MemoryTest, reportsCoverageAndWhatRan) {
   // An element that reads what it wrote is flushed in between, and the report says so.
   EXPECT_THAT(
       outcome.journal,
-      HasSubstr("\"flush\":{\"batch\":\"⇑(r0,w1,r1);⇓(r1,w0,r0)\",\"none\":\"⇕(w0);⇕(r0)\"}"));
+      HasSubstr("\"flush\":{\"batch\":\"⇑(r0,w1,r1);⇓(r1,w0,r0)\",\"stream\":\"⇕(w0);⇕(r0)\"}"));
   EXPECT_THAT(outcome.journal, HasSubstr("\"flush\":{\"none\":\"⇕(w0);⇑(r0,w1);⇕(r1)\"}"));
   // 10 backgrounds x 8 operations and 4 of the random chain, twice.
   EXPECT_THAT(outcome.journal, HasSubstr(fmt::format("\"bytes_moved\":{}", 2 * 80 * 8 * mib)));

@@ -114,7 +114,7 @@ std::vector<Algorithm> all_tests() {
 
 TEST(SameOperations, onRealMemoryAndInTheSimulator) {
   for (const Algorithm& test : all_tests()) {
-    for (const Flush flush : {Flush::none, Flush::batch, Flush::line}) {
+    for (const Flush flush : {Flush::none, Flush::stream, Flush::batch, Flush::line}) {
       Buffer buffer;
       const auto data = data_of(test, buffer);
       for (const Element& element : test.elements) {
@@ -154,7 +154,7 @@ TEST(SameOperations, leaveTheLastDatumInEveryWord) {
     probes::Mismatches mismatches;
     for (const Element& element : test.elements) {
       const auto operations = operations_of(element, data);
-      const Flush flush = cache_hides_some(element) ? Flush::batch : Flush::none;
+      const Flush flush = flush_of(element, Flush::automatic);
       probes::run_lines(buffer.region(), 0, line_count, {element.order, flush, operations}, {},
                         nullptr, mismatches);
     }
