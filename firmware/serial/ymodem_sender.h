@@ -24,7 +24,7 @@ struct ModemOptions {
   int tries = 10;                                  // of each block
   // What the receiver has said already, of which its first 'C' may be: the last 256 bytes count.
   std::string received = {};
-  const CancelToken* cancel = nullptr;             // looked at each 50 ms; the receiver is told
+  const CancelToken* cancel = nullptr;  // looked at each 50 ms; the receiver is told
   // Bytes that the receiver has acknowledged.
   std::function<void(std::uint64_t sent)> on_progress;
 };

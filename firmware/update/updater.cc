@@ -16,8 +16,8 @@ namespace {
 // its power is noticed.
 constexpr std::int64_t answer_timeout_ns = 3 * ns_per_s;
 constexpr int block_tries = 3;
-// A receiver's first 'C' may come with the OK before it and be lost; lrzsz's asks again after 10 s.
-constexpr std::int64_t start_timeout_ns = 13 * ns_per_s;
+// A receiver's first 'C' may be lost on the line; lrzsz's asks again after 10 s, or 13.
+constexpr std::int64_t start_timeout_ns = 15 * ns_per_s;
 
 // What the board itself says of an image that it does not take (AT+UPDATE? in
 // device/npu_firmware.h); it would say the same again.
@@ -149,6 +149,7 @@ class Updater {
     std::uint64_t acknowledged = 0;
     ModemOptions modem;
     modem.protocol = protocol_;
+    modem.received = client.behind();
     modem.start_timeout_ns = start_timeout_ns;
     modem.answer_timeout_ns = answer_timeout_ns;
     modem.tries = block_tries;

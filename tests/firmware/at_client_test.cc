@@ -94,6 +94,18 @@ TEST(AtClient, returnsBothFinalResults) {
   EXPECT_FALSE(AtClient(bad).command("AT+X")->ok);
 }
 
+// A receiver that an order starts may ask in the same breath.
+TEST(AtClient, keepsWhatCameBehindAReply) {
+  ScriptedTransport transport = answering({"O", "K\r\nC"});
+  AtClient client(transport);
+  ASSERT_TRUE(client.command("AT+UPDATE"));
+  EXPECT_EQ(client.behind(), "\nC");
+  ScriptedTransport alone = answering({"OK\r"});
+  AtClient other(alone);
+  ASSERT_TRUE(other.command("AT+UPDATE"));
+  EXPECT_EQ(other.behind(), "");
+}
+
 TEST(AtClient, retriesAfterSilenceAndAfterNoise) {
   for (const char* first :
        {"", "\xf0\x9d\r\n\x81", "ERROR\r\n", "OK\r\n", "FW_VER:two\r\nOK\r\n"}) {

@@ -210,6 +210,44 @@ TEST(Ymodem, aLineThatNeverFallsSilentHasADeadlineToo) {
   }
 }
 
+// Says nothing.
+class SilentLine final : public Transport {
+ public:
+  Result<std::size_t> read(std::span<std::uint8_t>, std::int64_t) override {
+    return fail(ErrorKind::timeout, "no bytes came", name_);
+  }
+  Result<> write(std::span<const std::uint8_t> bytes, std::int64_t) override {
+    if (first_write.empty()) first_write.assign(bytes.begin(), bytes.end());
+    return {};
+  }
+  Result<> discard_input() override { return {}; }
+  Result<> set_baud(int) override { return {}; }
+  const std::string& name() const override { return name_; }
+
+  Bytes first_write;
+
+ private:
+  std::string name_ = "silent";
+};
+
+// With the OK before it, say.
+TEST(Ymodem, anInvitationThatWasReadBeforeCounts) {
+  const auto first_byte_after = [](std::string received) {
+    SilentLine line;
+    ModemOptions options{.start_timeout_ns = 100 * ns_per_ms, .answer_timeout_ns = 1, .tries = 1};
+    options.received = std::move(received);
+    EXPECT_FALSE(send_file(line, "npu.bin", content_of(10), options));
+    return line.first_write.at(0);
+  };
+  constexpr std::uint8_t soh = 1;
+  constexpr std::uint8_t can = 0x18;
+  EXPECT_EQ(first_byte_after("\nC"), soh);
+  EXPECT_EQ(first_byte_after(std::string(1000, '.') + "C"), soh);
+  for (const char* other : {"", "\n", "C\n", "Cold start"}) {
+    EXPECT_EQ(first_byte_after(other), can) << other;
+  }
+}
+
 TEST(Ymodem, aReceiverThatRefusesIsHeard) {
   Received received;
   received.most = 1000;
