@@ -89,6 +89,7 @@ int run(int argc, char** argv) {
   add_library_commands(app, invocation);
   add_firmware_commands(app, invocation);
   add_usb_commands(app, invocation);
+  add_model_commands(app, invocation);
   add_probe_commands(app, invocation);
   try {
     if (const auto empty = std::find_if(arguments.begin(), arguments.end(), has_no_value);

@@ -71,6 +71,10 @@ struct MappingProfile {
   std::uint64_t max_chunk_bytes = 0;
   std::uint64_t shard_region_bytes = 0;
   std::uint64_t pool_bytes = 0;
+  // The longest run of pages of a good board's pool once it is flushed and defragmented; 0:
+  // unknown.
+  std::uint64_t pool_joined_bytes = 0;
+  std::string pool_file;  // the driver's own account of the pool; empty: it gives none
 };
 
 struct NpuProfile {

@@ -22,6 +22,7 @@ void add_watch_command(CLI::App& app, Invocation& invocation);
 void add_report_command(CLI::App& app, Invocation& invocation);
 void add_library_commands(CLI::App& app, Invocation& invocation);   // boards, plans
 void add_firmware_commands(CLI::App& app, Invocation& invocation);  // fw
+void add_model_commands(CLI::App& app, Invocation& invocation);     // model
 void add_usb_commands(CLI::App& app, Invocation& invocation);       // usb
 void add_image_commands(CLI::App& fw, Invocation& invocation);      // fw inspect, pack, sign
 // mem, pcie, ...; also those below fw, which must be there.

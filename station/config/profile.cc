@@ -87,6 +87,8 @@ void read_npu(ObjectReader& r, probes::NpuProfile& npu) {
     npu.mapping.max_chunk_bytes = bytes(m, "max_chunk_bytes");
     npu.mapping.shard_region_bytes = bytes(m, "shard_region_bytes");
     npu.mapping.pool_bytes = bytes(m, "pool_bytes");
+    if (m.has("pool_joined_bytes")) npu.mapping.pool_joined_bytes = bytes(m, "pool_joined_bytes");
+    npu.mapping.pool_file = m.text_or("pool_file", "");
   });
 }
 

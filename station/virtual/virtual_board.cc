@@ -194,13 +194,13 @@ Result<> VirtualBoard::write_memory_files() {
   const std::uint64_t generation = npu_.generation();
   if (generation == written_generation_) return {};
   const runtime::PoolInfo pool = npu_.pool_info();
-  if (auto written = write("/sys/kernel/debug/npu/mem_pool_info",
-                           fmt::format("total_bytes: {}\nfree_bytes: {}\nlargest_free_block: {}\n"
-                                       "live_mappings: {}\n",
-                                       pool.total_bytes, pool.free_bytes,
-                                       pool.largest_free_block_bytes, pool.live_mappings));
-      !written) {
-    return written;
+  if (profile_.npu && !profile_.npu->mapping.pool_file.empty()) {
+    const auto written = write(
+        profile_.npu->mapping.pool_file,
+        fmt::format("total_bytes: {}\nfree_bytes: {}\nlargest_free_block: {}\nlive_mappings: {}\n",
+                    pool.total_bytes, pool.free_bytes, pool.largest_free_block_bytes,
+                    pool.live_mappings));
+    if (!written) return written;
   }
   if (auto written = write("/proc/buddyinfo", npu_.buddyinfo()); !written) return written;
   written_generation_ = generation;

@@ -16,9 +16,9 @@ extern "C" {
 using Target = int(const std::uint8_t* data, std::size_t size);
 Target fuzz_at_parser, fuzz_at_server, fuzz_board_profile, fuzz_buddyinfo, fuzz_config_space,
     fuzz_dfu_client, fuzz_dfu_device, fuzz_dfu_suffix, fuzz_firmware_image, fuzz_image_header,
-    fuzz_journal_fold, fuzz_journal_line, fuzz_kmsg_record, fuzz_memory_test_name, fuzz_semver,
-    fuzz_smp_frame, fuzz_smp_server, fuzz_test_plan, fuzz_units, fuzz_virtual_spec,
-    fuzz_ymodem_receiver, fuzz_ymodem_sender, fuzz_zoneinfo;
+    fuzz_journal_fold, fuzz_journal_line, fuzz_kmsg_record, fuzz_memory_test_name, fuzz_model_shape,
+    fuzz_npu_pool, fuzz_semver, fuzz_smp_frame, fuzz_smp_server, fuzz_test_plan, fuzz_units,
+    fuzz_virtual_spec, fuzz_ymodem_receiver, fuzz_ymodem_sender, fuzz_zoneinfo;
 }
 
 namespace assay::fuzz {
@@ -97,6 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
         Named{"firmware_image", fuzz_firmware_image}, Named{"image_header", fuzz_image_header},
         Named{"journal_fold", fuzz_journal_fold}, Named{"journal_line", fuzz_journal_line},
         Named{"kmsg_record", fuzz_kmsg_record}, Named{"memory_test_name", fuzz_memory_test_name},
+        Named{"model_shape", fuzz_model_shape}, Named{"npu_pool", fuzz_npu_pool},
         Named{"semver", fuzz_semver}, Named{"smp_frame", fuzz_smp_frame},
         Named{"smp_server", fuzz_smp_server}, Named{"test_plan", fuzz_test_plan},
         Named{"units", fuzz_units}, Named{"virtual_spec", fuzz_virtual_spec},
@@ -154,6 +155,10 @@ TEST(Seeds, reachTheStateThatTheyAreFor) {
       {fuzz_memory_test_name, "memory_test_name/march-notation", {"a notation"}},
       {fuzz_memory_test_name, "memory_test_name/modulo-20", {"a test"}},
       {fuzz_memory_test_name, "memory_test_name/pattern", {"a test"}},
+      {fuzz_model_shape, "model_shape/dense.json", {"read"}},
+      {fuzz_model_shape, "model_shape/moe.json", {"read"}},
+      {fuzz_npu_pool, "npu_pool/fresh", {"0 mappings"}},
+      {fuzz_npu_pool, "npu_pool/with-others", {"3 mappings"}},
       {fuzz_semver, "semver/build", {"3 versions"}},
       {fuzz_semver, "semver/three", {"3 versions"}},
       {fuzz_smp_frame, "smp_frame/echo", {"a packet of 14 bytes"}},
