@@ -1,0 +1,376 @@
+#include "probes/log/log_diagnosis.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+#include "base/utf8.h"
+#include "probes/log/free_memory.h"
+#include "probes/log/log_expression.h"
+#include "probes/log/log_facts.h"
+#include "probes/log/log_line.h"
+
+namespace assay::probes {
+namespace {
+
+constexpr std::size_t most_evidence_bytes = 300;
+constexpr std::size_t most_samples = 8;
+// Messages that are known by their text.
+constexpr std::size_t most_known = 1024;
+constexpr std::size_t most_known_bytes = 256;
+// Between a failure and the last line of its list stand a call trace and the state of each node.
+constexpr unsigned list_window_lines = 400;
+constexpr std::uint64_t default_page_bytes = 4096;
+
+std::string evidence_text(std::uint64_t number, std::string_view line) {
+  const bool cut = line.size() > most_evidence_bytes;
+  return fmt::format("line {}: {}{}", number, to_printable(line.substr(0, most_evidence_bytes)),
+                     cut ? "..." : "");
+}
+
+// "pcieport 0000:00:1c.5" of "pcieport 0000:00:1c.5: AER: ...".
+std::string_view speaker_of(std::string_view message) {
+  return message.substr(0, message.find(": "));
+}
+
+bool is_page_size(std::uint64_t bytes) {
+  return std::has_single_bit(bytes) && bytes >= 4096 && bytes <= 65536;
+}
+
+// A table of 2^order pages has so many bytes; a small one less than a page, order -3.
+std::optional<std::uint64_t> page_size_of(std::string_view order, std::string_view bytes) {
+  const bool negative = order.starts_with('-');
+  const auto shift = number_in(negative ? order.substr(1) : order);
+  const auto size = number_in(bytes);
+  if (!shift || *shift > 40 || !size || *size == 0) return std::nullopt;
+  if (negative && *size > UINT64_MAX >> *shift) return std::nullopt;
+  const std::uint64_t page = negative ? *size << *shift : *size >> *shift;
+  return is_page_size(page) ? std::optional(page) : std::nullopt;
+}
+
+}  // namespace
+
+class LogDiagnosis::State {
+ public:
+  explicit State(std::optional<std::uint64_t> page_bytes) : option_(page_bytes) {}
+
+  void add(std::string_view line) {
+    ++line_;
+    parsed_.reset();
+    const bool known =
+        compiled_.literals.each(line, [&](std::size_t literal) { return take(literal, line); });
+    if (known) return;
+    if (following_ > 0) follow(line);
+    if (list_lines_ > 0) read_list(line);
+  }
+
+  LogResult result() const;
+
+ private:
+  // One finding on its way.
+  struct Seen {
+    const LogPattern* pattern = nullptr;
+    LogFields fields;  // of the event that asked for most, else of the first one
+    std::string where;
+    std::uint64_t rank = 0;
+    std::uint64_t count = 0;
+    std::string first;
+    LogLine last;  // how its time is to be read; which is in last_time
+    std::string last_time;
+    std::uint64_t line = 0;
+    std::vector<std::string> evidence;
+    std::string largest;  // the line of the event that asked for most, when it was not the first
+    std::vector<std::string> samples;
+    std::shared_ptr<const FreeMemory> list;
+  };
+
+  // What a message said when it came before: a device that fails says the same again and again, and
+  // its expressions need not be matched each time.
+  struct Known {
+    const LogPattern* pattern;
+    std::size_t seen;
+    std::uint64_t events;
+  };
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+
+  const LogLine& parsed(std::string_view line) {
+    if (!parsed_) parsed_ = parse_log_line(line);
+    return *parsed_;
+  }
+
+  bool take(std::size_t literal, std::string_view line) {
+    if (const auto known = known_.find(parsed(line).message); known != known_.end()) {
+      following_ = 0;
+      if (known->second.pattern->topic == LogTopic::page_allocation) begin_list();
+      count(seen_[known->second.seen], known->second.events, *parsed_);
+      return true;
+    }
+    LogExpression::Match match;
+    if (literal >= compiled_.patterns.size()) {
+      const CompiledFact& fact = compiled_.facts[literal - compiled_.patterns.size()];
+      if (!fact.expression.match(parsed(line).message, match)) return false;
+      learn(fact.pattern->fact, match);
+      return true;
+    }
+    const CompiledPattern& compiled = compiled_.patterns[literal];
+    if (!compiled.expression.match(parsed(line).message, match)) return false;
+    record(compiled, match, line);
+    return true;
+  }
+
+  void learn(LogFact fact, const LogExpression::Match& match);
+  void record(const CompiledPattern& compiled, const LogExpression::Match& match,
+              std::string_view line);
+  static void count(Seen& seen, std::uint64_t events, const LogLine& line) {
+    if (__builtin_add_overflow(seen.count, events, &seen.count)) seen.count = UINT64_MAX;
+    seen.last = {line.clock, {}, line.is_microseconds, {}};
+    seen.last_time = line.time;
+  }
+  void begin_list() {
+    list_ = std::make_shared<FreeMemory>();
+    list_lines_ = list_window_lines;
+  }
+  void read_list(std::string_view line) {
+    --list_lines_;
+    if (!list_->add(parsed(line).message)) return;
+    facts_.last_list = list_;
+    if (const auto page = list_->page_bytes(); page && is_page_size(*page)) {
+      facts_.page_bytes = *page;
+    }
+  }
+  void follow(std::string_view line) {
+    if (speaker_of(parsed(line).message) != speaker_) {
+      following_ = 0;
+      return;
+    }
+    --following_;
+    seen_[followed_].evidence.push_back(evidence_text(line_, line));
+  }
+
+  LogFinding finding_of(const Seen& seen, const LogResult& result) const;
+
+  const CompiledPatterns& compiled_ = compiled_patterns();
+  std::optional<std::uint64_t> option_;
+  std::uint64_t line_ = 0;
+  std::optional<LogLine> parsed_;  // of the line that is looked at
+  LogFacts facts_;
+  std::vector<Seen> seen_;
+  std::unordered_map<std::string, std::size_t> index_;  // by code and place
+  std::unordered_map<std::string, Known, TextHash, std::equal_to<>> known_;
+  std::uint64_t left_out_ = 0;
+  std::shared_ptr<FreeMemory> list_;
+  unsigned list_lines_ = 0;  // in which a part of the list may stand
+  unsigned following_ = 0;   // lines that may belong to the evidence
+  std::size_t followed_ = 0;
+  std::string speaker_;
+};
+
+void LogDiagnosis::State::learn(LogFact fact, const LogExpression::Match& match) {
+  const auto number = [&match](int group) { return number_in(match.group(group)); };
+  const auto scaled = [&number](int group, std::uint64_t unit) -> std::optional<std::uint64_t> {
+    const auto value = number(group);
+    return value ? std::optional(multiplied(*value, unit)) : std::nullopt;
+  };
+  constexpr std::uint64_t kib = 1024;
+  switch (fact) {
+    case LogFact::kernel:
+      facts_.kernel = log_word(match.group(1));
+      break;
+    case LogFact::page_order:
+      if (const auto page = page_size_of(match.group(1), match.group(2))) {
+        facts_.page_bytes = *page;
+      }
+      break;
+    case LogFact::page_kib:
+      facts_.page_bytes = scaled(1, kib);
+      break;
+    case LogFact::cma_area: {
+      const std::string_view unit = match.group(2);
+      facts_.cma_bytes = scaled(1, unit == "K" ? kib : unit == "M" ? kib * kib : kib * kib * kib);
+      break;
+    }
+    case LogFact::memory:
+      facts_.available_bytes = scaled(1, kib);
+      break;
+    case LogFact::bounce_pool:
+      facts_.bounce_bytes = scaled(1, kib * kib);
+      break;
+    case LogFact::iommu_mode:
+      facts_.npu = log_word(match.group(1));
+      facts_.npu_has_iommu = match.group(2) == "iommu";
+      break;
+    case LogFact::cma_free:
+      facts_.cma_free = {number(2).value_or(0), number(3).value_or(0), longest_run(match.group(1))};
+      break;
+    case LogFact::reclaim_context:
+      begin_list();
+      break;
+  }
+}
+
+void LogDiagnosis::State::record(const CompiledPattern& compiled, const LogExpression::Match& match,
+                                 std::string_view line) {
+  const LogPattern& pattern = *compiled.pattern;
+  const LogLine& parsed_line = parsed(line);
+  following_ = 0;
+  if (pattern.topic == LogTopic::page_allocation) begin_list();
+  LogFields fields = compiled.expression.fields_of(match);
+  std::string where = fill_in(pattern.where, fields, default_page_bytes);
+  std::string key = std::string(pattern.code) + '\n' + where;
+  const auto [known, is_new] = index_.try_emplace(std::move(key), seen_.size());
+  const std::uint64_t events =
+      compiled.count_group == 0
+          ? 1
+          : std::max<std::uint64_t>(number_in(match.group(compiled.count_group)).value_or(1), 1);
+  const std::uint64_t rank =
+      compiled.rank_group == 0 ? 0 : number_in(match.group(compiled.rank_group)).value_or(0);
+  if (is_new) {
+    if (seen_.size() >= most_findings) {
+      index_.erase(known);
+      left_out_ += events;
+      return;
+    }
+    Seen seen;
+    seen.pattern = &pattern;
+    seen.where = std::move(where);
+    seen.rank = rank;
+    seen.first = time_text(parsed_line);
+    seen.line = line_;
+    seen.evidence.push_back(evidence_text(line_, line));
+    if (pattern.topic == LogTopic::page_allocation || pattern.topic == LogTopic::out_of_memory) {
+      seen.list = list_;
+    }
+    following_ = pattern.following_lines;
+    followed_ = seen_.size();
+    if (following_ > 0) speaker_ = speaker_of(parsed_line.message);
+    seen.fields = std::move(fields);
+    seen_.push_back(std::move(seen));
+  }
+  Seen& seen = seen_[known->second];
+  count(seen, events, parsed_line);
+  if (rank > seen.rank) {
+    seen.rank = rank;
+    seen.pattern = &pattern;
+    seen.fields = std::move(fields);
+    seen.largest = evidence_text(line_, line);
+  }
+  if (compiled.sample_group != 0 && seen.samples.size() < most_samples) {
+    std::string sample = log_word(match.group(compiled.sample_group));
+    if (std::find(seen.samples.begin(), seen.samples.end(), sample) == seen.samples.end()) {
+      seen.samples.push_back(std::move(sample));
+    }
+  }
+  if (known_.size() < most_known && parsed_line.message.size() <= most_known_bytes) {
+    known_.emplace(parsed_line.message, Known{&pattern, known->second, events});
+  }
+}
+
+LogFinding LogDiagnosis::State::finding_of(const Seen& seen, const LogResult& result) const {
+  const LogPattern& pattern = *seen.pattern;
+  LogLine last_line = seen.last;
+  last_line.time = seen.last_time;
+  const std::string last = time_text(last_line);
+  std::string message = fill_in(pattern.message, seen.fields, result.page_bytes) + ".";
+  if (message.starts_with("the ")) message[0] = 'T';
+  const TopicText topic =
+      topic_text(pattern.topic, seen.fields, seen.list.get(), facts_, result.page_bytes);
+  if (!topic.sentences.empty()) message += " " + topic.sentences;
+  const bool counts_pages =
+      pattern.topic == LogTopic::cma || pattern.topic == LogTopic::page_allocation;
+  if (counts_pages && result.page_size_from == PageSizeFrom::assumed) {
+    message += fmt::format(" The log does not say how large a page is: {} is assumed.",
+                           page_text(result.page_bytes));
+  }
+  if (!seen.samples.empty()) {
+    std::string list;
+    for (const std::string& sample : seen.samples) list += (list.empty() ? "" : ", ") + sample;
+    message += fmt::format(" Page frames{}: {}.",
+                           seen.count > seen.samples.size() ? ", the first ones" : "", list);
+  }
+  if (seen.count > 1) message += fmt::format(" Seen {} times", seen.count);
+  if (seen.count > 1 && !seen.first.empty()) {
+    message += fmt::format(", first at {}, last at {}", seen.first, last);
+  }
+  if (seen.count > 1) message += ".";
+  LogFinding told;
+  told.finding = reports::complete({.code = std::string(pattern.code),
+                                    .kind = pattern.kind,
+                                    .message = std::move(message),
+                                    .where = seen.where,
+                                    .evidence = seen.evidence,
+                                    .likely = topic.likely,
+                                    .remedy = topic.remedy});
+  if (!seen.largest.empty()) told.finding.evidence.push_back(seen.largest);
+  told.count = seen.count;
+  told.first = seen.first;
+  told.last = last;
+  told.line = seen.line;
+  return told;
+}
+
+LogResult LogDiagnosis::State::result() const {
+  LogResult result;
+  result.kernel = facts_.kernel;
+  result.events_left_out = left_out_;
+  if (facts_.page_bytes) {
+    result.page_bytes = *facts_.page_bytes;
+    result.page_size_from = PageSizeFrom::log;
+  } else if (option_) {
+    result.page_bytes = *option_;
+    result.page_size_from = PageSizeFrom::option;
+  } else {
+    result.page_bytes = default_page_bytes;
+  }
+  for (const Seen& seen : seen_) {
+    if (!seen.pattern->only_alone) result.findings.push_back(finding_of(seen, result));
+  }
+  for (const Seen& seen : seen_) {
+    if (!seen.pattern->only_alone) continue;
+    const auto told =
+        std::find_if(result.findings.begin(), result.findings.end(),
+                     [&](const LogFinding& one) { return one.finding.code == seen.pattern->code; });
+    if (told == result.findings.end()) {
+      result.findings.push_back(finding_of(seen, result));
+    } else {
+      told->finding.evidence.push_back(seen.evidence.front());
+    }
+  }
+  std::stable_sort(result.findings.begin(), result.findings.end(),
+                   [](const LogFinding& a, const LogFinding& b) { return a.line < b.line; });
+  return result;
+}
+
+const char* to_text(PageSizeFrom from) {
+  switch (from) {
+    case PageSizeFrom::log:
+      return "log";
+    case PageSizeFrom::option:
+      return "option";
+    case PageSizeFrom::assumed:
+      return "assumed";
+  }
+  return "";
+}
+
+LogDiagnosis::LogDiagnosis(std::optional<std::uint64_t> page_bytes)
+    : state_(std::make_unique<State>(page_bytes)) {}
+LogDiagnosis::~LogDiagnosis() = default;
+LogDiagnosis::LogDiagnosis(LogDiagnosis&&) noexcept = default;
+LogDiagnosis& LogDiagnosis::operator=(LogDiagnosis&&) noexcept = default;
+
+void LogDiagnosis::add(std::string_view line) {
+  state_->add(line);
+}
+
+LogResult LogDiagnosis::result() const {
+  return state_->result();
+}
+
+}  // namespace assay::probes
