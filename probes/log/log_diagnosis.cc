@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t most_evidence_bytes = 300;
 constexpr std::size_t most_samples = 8;
+constexpr std::size_t most_zones_shown = 4;
 // Messages that are known by their text.
 constexpr std::size_t most_known = 1024;
 constexpr std::size_t most_known_bytes = 256;
@@ -135,12 +136,17 @@ class LogDiagnosis::State {
   }
   void begin_list() {
     list_ = std::make_shared<FreeMemory>();
+    list_of_.reset();
     list_lines_ = list_window_lines;
   }
   void read_list(std::string_view line) {
     --list_lines_;
+    const std::size_t zones = list_->zones().size();
     if (!list_->add(parsed(line).message)) return;
     facts_.last_list = list_;
+    if (list_of_ && list_->zones().size() > zones && zones < most_zones_shown) {
+      seen_[*list_of_].evidence.push_back(evidence_text(line_, line));
+    }
     if (const auto page = list_->page_bytes(); page && is_page_size(*page)) {
       facts_.page_bytes = *page;
     }
@@ -166,8 +172,9 @@ class LogDiagnosis::State {
   std::unordered_map<std::string, Known, TextHash, std::equal_to<>> known_;
   std::uint64_t left_out_ = 0;
   std::shared_ptr<FreeMemory> list_;
-  unsigned list_lines_ = 0;  // in which a part of the list may stand
-  unsigned following_ = 0;   // lines that may belong to the evidence
+  std::optional<std::size_t> list_of_;  // the finding whose evidence it is
+  unsigned list_lines_ = 0;             // in which a part of the list may stand
+  unsigned following_ = 0;              // lines that may belong to the evidence
   std::size_t followed_ = 0;
   std::string speaker_;
 };
@@ -247,6 +254,7 @@ void LogDiagnosis::State::record(const CompiledPattern& compiled, const LogExpre
     if (pattern.topic == LogTopic::page_allocation || pattern.topic == LogTopic::out_of_memory) {
       seen.list = list_;
     }
+    if (pattern.topic == LogTopic::page_allocation) list_of_ = seen_.size();
     following_ = pattern.following_lines;
     followed_ = seen_.size();
     if (following_ > 0) speaker_ = speaker_of(parsed_line.message);

@@ -47,6 +47,9 @@ TEST(PageAllocation, saysWhatWasNeededAndWhatWasFree) {
                               "64 KiB."),
                     Not(HasSubstr("assumed"))));
   EXPECT_THAT(found.finding.likely, Contains(HasSubstr("in pieces")));
+  EXPECT_THAT(found.finding.evidence,
+              ElementsAre(HasSubstr("line 1: "), HasSubstr("Node 0 DMA32: 6250*4kB"),
+                          HasSubstr("Node 0 Normal: 6250*4kB")));
   const LogResult result = diagnosed(order_nine_4_19);
   EXPECT_EQ(result.page_bytes, 4096U);
   EXPECT_EQ(result.page_size_from, PageSizeFrom::log);
