@@ -137,6 +137,7 @@ class LogDiagnosis::State {
   void begin_list() {
     list_ = std::make_shared<FreeMemory>();
     list_of_.reset();
+    list_is_of_kill_ = false;
     list_lines_ = list_window_lines;
   }
   void read_list(std::string_view line) {
@@ -171,8 +172,10 @@ class LogDiagnosis::State {
   std::unordered_map<std::string, std::size_t> index_;  // by code and place
   std::unordered_map<std::string, Known, TextHash, std::equal_to<>> known_;
   std::uint64_t left_out_ = 0;
+  std::uint64_t suppressed_ = 0;
   std::shared_ptr<FreeMemory> list_;
   std::optional<std::size_t> list_of_;  // the finding whose evidence it is
+  bool list_is_of_kill_ = false;        // it came with the choice of a process to kill
   unsigned list_lines_ = 0;             // in which a part of the list may stand
   unsigned following_ = 0;              // lines that may belong to the evidence
   std::size_t followed_ = 0;
@@ -216,8 +219,14 @@ void LogDiagnosis::State::learn(LogFact fact, const LogExpression::Match& match)
     case LogFact::cma_free:
       facts_.cma_free = {number(2).value_or(0), number(3).value_or(0), longest_run(match.group(1))};
       break;
+    case LogFact::suppressed:
+      if (__builtin_add_overflow(suppressed_, number(1).value_or(0), &suppressed_)) {
+        suppressed_ = UINT64_MAX;
+      }
+      break;
     case LogFact::reclaim_context:
       begin_list();
+      list_is_of_kill_ = true;
       break;
   }
 }
@@ -251,7 +260,8 @@ void LogDiagnosis::State::record(const CompiledPattern& compiled, const LogExpre
     seen.first = time_text(parsed_line);
     seen.line = line_;
     seen.evidence.push_back(evidence_text(line_, line));
-    if (pattern.topic == LogTopic::page_allocation || pattern.topic == LogTopic::out_of_memory) {
+    if (pattern.topic == LogTopic::page_allocation ||
+        (pattern.topic == LogTopic::out_of_memory && list_is_of_kill_)) {
       seen.list = list_;
     }
     if (pattern.topic == LogTopic::page_allocation) list_of_ = seen_.size();
@@ -261,6 +271,7 @@ void LogDiagnosis::State::record(const CompiledPattern& compiled, const LogExpre
     seen.fields = std::move(fields);
     seen_.push_back(std::move(seen));
   }
+  if (pattern.topic == LogTopic::out_of_memory) list_is_of_kill_ = false;
   Seen& seen = seen_[known->second];
   count(seen, events, parsed_line);
   if (rank > seen.rank) {
@@ -327,6 +338,7 @@ LogResult LogDiagnosis::State::result() const {
   LogResult result;
   result.kernel = facts_.kernel;
   result.events_left_out = left_out_;
+  result.messages_suppressed = suppressed_;
   if (facts_.page_bytes) {
     result.page_bytes = *facts_.page_bytes;
     result.page_size_from = PageSizeFrom::log;

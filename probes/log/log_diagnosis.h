@@ -27,6 +27,9 @@ struct LogResult {
   std::vector<LogFinding> findings;  // by the line where each was seen first
   // Events of findings beyond most_findings, which are not among them.
   std::uint64_t events_left_out = 0;
+  // Messages that the kernel says it did not print (rate limits): counts are at least what they
+  // say.
+  std::uint64_t messages_suppressed = 0;
   std::uint64_t page_bytes = 4096;
   PageSizeFrom page_size_from = PageSizeFrom::assumed;
   std::string kernel;  // its version; empty where the log does not say

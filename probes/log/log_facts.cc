@@ -39,21 +39,17 @@ std::string cma_argument(std::uint64_t bytes) {
   return fmt::format("cma={}M", std::bit_ceil(mib));
 }
 
-const FreeMemory* list_of(const FreeMemory* own, const LogFacts& facts) {
-  if (own != nullptr && !own->empty()) return own;
-  return facts.last_list && !facts.last_list->empty() ? &*facts.last_list : nullptr;
-}
-
 std::string at_least(const FreeMemory& list) {
   return list.is_whole() ? "" : "at least ";
 }
 
 // "3.1 GiB was free, the largest block 64 KiB"; and how much that was.
-std::uint64_t say_free(TopicText& text, const FreeMemory* list, const LogFacts& facts) {
-  if (list != nullptr) {
-    const UsableMemory all = list->usable_for("");
-    say(text, fmt::format("The same log lists {}{} free, the largest block {}.", at_least(*list),
-                          format_gib(all.free_bytes), format_gib(all.largest_bytes)));
+std::uint64_t say_free(TopicText& text, const LogFacts& facts) {
+  if (facts.last_list && !facts.last_list->empty()) {
+    const UsableMemory all = facts.last_list->usable_for("");
+    say(text, fmt::format("The same log lists {}{} free, the largest block {}.",
+                          at_least(*facts.last_list), format_gib(all.free_bytes),
+                          format_gib(all.largest_bytes)));
     return all.free_bytes;
   }
   if (facts.available_bytes) {
@@ -88,7 +84,7 @@ TopicText about_cma(const LogFields& fields, const LogFacts& facts, std::uint64_
   } else {
     say(text, "The log does not say how large the area is.");
   }
-  say_free(text, list_of(nullptr, facts), facts);
+  say_free(text, facts);
   const std::uint64_t room =
       needed > UINT64_MAX - area.value_or(0) ? UINT64_MAX : needed + area.value_or(0);
   if (area && needed > *area) {
@@ -176,22 +172,28 @@ TopicText about_bounce(const LogFields& fields, const LogFacts& facts) {
   return text;
 }
 
-TopicText about_npu(const LogFields& fields, const FreeMemory* list, const LogFacts& facts,
-                    std::uint64_t page_bytes) {
+TopicText about_dma(const LogFacts& facts, std::uint64_t page_bytes) {
   TopicText text;
-  const auto needed = needed_bytes(fields, page_bytes);
-  if (facts.npu_has_iommu) {
-    say(text, *facts.npu_has_iommu
-                  ? fmt::format("{} runs with its IOMMU.", facts.npu)
-                  : fmt::format("{} runs without an IOMMU, so that its buffer must be one run of "
-                                "physical pages.",
-                                facts.npu));
-  }
   if (const auto area = area_bytes(facts, page_bytes)) {
     say(text, fmt::format("The memory for CMA is {} in all.", format_gib(*area)));
   }
-  const std::uint64_t free = say_free(text, list_of(list, facts), facts);
-  if (!facts.npu_has_iommu) return text;
+  say_free(text, facts);
+  return text;
+}
+
+TopicText about_npu(const LogFields& fields, const LogFacts& facts, std::uint64_t page_bytes) {
+  if (!facts.npu_has_iommu) return about_dma(facts, page_bytes);
+  TopicText text;
+  const auto needed = needed_bytes(fields, page_bytes);
+  say(text, *facts.npu_has_iommu
+                ? fmt::format("{} runs with its IOMMU.", facts.npu)
+                : fmt::format("{} runs without an IOMMU, so that its buffer must be one run of "
+                              "physical pages.",
+                              facts.npu));
+  if (const auto area = area_bytes(facts, page_bytes)) {
+    say(text, fmt::format("The memory for CMA is {} in all.", format_gib(*area)));
+  }
+  const std::uint64_t free = say_free(text, facts);
   if (*facts.npu_has_iommu) {
     text.likely = {"the model needs more memory than was free",
                    "the NPU's own address space is full: it is smaller than the memory"};
@@ -243,7 +245,9 @@ TopicText topic_text(LogTopic topic, const LogFields& fields, const FreeMemory* 
     case LogTopic::bounce_buffer:
       return about_bounce(fields, facts);
     case LogTopic::npu_buffer:
-      return about_npu(fields, list, facts, page_bytes);
+      return about_npu(fields, facts, page_bytes);
+    case LogTopic::dma_buffer:
+      return about_dma(facts, page_bytes);
     case LogTopic::out_of_memory:
       return about_kill(list);
   }

@@ -18,6 +18,10 @@ using enum reports::FindingKind;
 #define ASSAY_AER_BARE(severity) \
   "AER: (?:Multiple )?" severity " error message received from (?P<source>" ASSAY_PCI_ADDRESS ")"
 
+#define ASSAY_NVME "nvme (?P<source>nvme[0-9]+): "
+// "input" is none.
+#define ASSAY_NPU_DEVICE "[^\\s:]*(?i:\\bnpu|npu\\b)[^\\s:]*"
+
 constexpr std::string_view aer_literal = "PCIe Bus Error: severity=";
 constexpr std::string_view aer_bare_literal = "(no details found";
 constexpr std::string_view aer_where = "{source}[, {layer} layer]";
@@ -49,7 +53,7 @@ constexpr LogPattern patterns[] = {
 
     // Buffers of NPUs: the kernel's side, then the runtime's (RKNN).
     {"NPU_BUFFER_REFUSED", observation, "swiotlb: coherent allocation failed",
-     "(?P<source>[^\\s:]*(?i:npu)[^\\s:]*): swiotlb: coherent allocation "
+     "(?P<source>" ASSAY_NPU_DEVICE "): swiotlb: coherent allocation "
      "failed.*size=(?P<size>[0-9]+)",
      "NPU", "[{source}: ]the NPU's driver could not get a buffer of {size|bytes}",
      LogTopic::npu_buffer},
@@ -60,10 +64,10 @@ constexpr LogPattern patterns[] = {
      "failed to allocate handle, ret: -?[0-9]+(?:, errno: (?P<errno>[0-9]+))?", "NPU",
      "The NPU's driver could not get a buffer[ ({errno|errno})]", LogTopic::npu_buffer},
     {"NPU_BUFFER_REFUSED", observation, "alloc of size ",
-     "(?P<source>[^\\s:]*(?i:npu)[^\\s:]*): dma[_ ]alloc of size (?P<size>[0-9]+) failed", "NPU",
+     "(?P<source>" ASSAY_NPU_DEVICE "): dma[_ ]alloc of size (?P<size>[0-9]+) failed", "NPU",
      "[{source}: ]the NPU's driver could not get a buffer of {size|bytes}", LogTopic::npu_buffer},
     {"NPU_BUFFER_REFUSED", observation, "swiotlb buffer is full",
-     "(?P<source>[^\\s:]*(?i:npu)[^\\s:]*): swiotlb buffer is full \\(sz: (?P<size>[0-9]+) "
+     "(?P<source>" ASSAY_NPU_DEVICE "): swiotlb buffer is full \\(sz: (?P<size>[0-9]+) "
      "bytes\\)",
      "NPU", "[{source}: ]the NPU's driver could not get a buffer of {size|bytes}",
      LogTopic::npu_buffer},
@@ -83,7 +87,7 @@ constexpr LogPattern patterns[] = {
      LogTopic::page_allocation},
     {"DMA_ALLOC_FAILED", observation, "alloc of size ",
      "(?P<source>[^\\s:]+): dma[_ ]alloc of size (?P<size>[0-9]+) failed", "{source}",
-     "The driver of {source} could not get a buffer of {size|bytes} for DMA", LogTopic::npu_buffer},
+     "The driver of {source} could not get a buffer of {size|bytes} for DMA", LogTopic::dma_buffer},
     {"SWIOTLB_FULL", observation, "swiotlb buffer is full",
      "(?:(?P<source>[^\\s:]+(?::[0-9a-f:.]+)?): )?swiotlb buffer is full(?: \\(sz: "
      "(?P<size>[0-9]+) bytes\\))?(?:, total (?P<total>[0-9]+) \\(slots\\), used "
@@ -192,10 +196,10 @@ constexpr LogPattern patterns[] = {
     {"THERMAL_SHUTDOWN", fault, "HARDWARE PROTECTION ",
      "HARDWARE PROTECTION (?:shutdown|reboot) \\((?P<reason>[^)]*[Tt]emperature[^)]*)\\)", "",
      "The system shut down to protect its hardware: {reason}", LogTopic::none, true},
-    {"THERMAL_TRIP", fault, "thermal_zone",
-     "(?P<source>thermal_zone[0-9]+)\\b.*\\b(?:trip(?: point)? ?[0-9]*|hot|passive|alert)\\b.*\\b"
+    {"THERMAL_TRIP", fault, "trip point",
+     "(?P<source>thermal_zone[0-9]+)\\b.*\\btrip point (?P<trip>[0-9]+).*\\b"
      "(?:crossed|reached|exceeded|violated)",
-     "{source}", "{source} crossed a trip point"},
+     "{source}", "{source} crossed its trip point {trip}"},
     {"THERMAL_THROTTLE", fault, "above threshold, cpu clock",
      "CPU(?P<cpu>[0-9]+): (?P<part>Core|Package) temperature (?:is )?above threshold, cpu clock",
      "CPU {part}", "The processor slowed down to cool (CPU {cpu}, {part} temperature)"},
@@ -207,17 +211,21 @@ constexpr LogPattern patterns[] = {
      "The board's supply voltage fell below its limit"},
 
     // Drives: drivers/nvme/host/pci.c.
-    {"NVME_LOST", fault, "nvme nvme",
-     "nvme (?P<source>nvme[0-9]+): (?:Removing after probe failure|Disabling device after reset "
-     "failure|Removing from dead|Device not ready; aborting)",
+    {"NVME_LOST", fault, "Removing after probe failure", ASSAY_NVME "Removing after probe failure",
      "{source}", "The drive {source} did not come back"},
-    {"NVME_TIMEOUT", fault, "nvme nvme",
-     "nvme (?P<source>nvme[0-9]+): I/O (?:tag )?[0-9]+ .*\\btimeout, (?P<then>[a-z ]*[a-z])",
-     "{source}", "The drive {source} did not answer in time (first: {then})"},
-    {"NVME_RESET", fault, "nvme nvme",
-     "nvme (?P<source>nvme[0-9]+): (?:controller is down; will reset(?:: CSTS=(?P<csts>0x"
-     "[0-9a-f]+))?|resetting controller)",
-     "{source}", "The drive {source} was reset[; its status register read {csts}]"},
+    {"NVME_LOST", fault, "Disabling device after reset failure",
+     ASSAY_NVME "Disabling device after reset failure", "{source}",
+     "The drive {source} did not come back"},
+    {"NVME_LOST", fault, "Device not ready; aborting", ASSAY_NVME "Device not ready; aborting",
+     "{source}", "The drive {source} did not come back"},
+    {"NVME_TIMEOUT", fault, "timeout, ",
+     ASSAY_NVME "I/O (?:tag )?[0-9]+ [^,]*timeout, (?P<then>[a-z ]*[a-z])", "{source}",
+     "The drive {source} did not answer in time (first: {then})"},
+    {"NVME_RESET", fault, "controller is down; will reset",
+     ASSAY_NVME "controller is down; will reset(?:: CSTS=(?P<csts>0x[0-9a-f]+))?", "{source}",
+     "The drive {source} was reset[; its status register read {csts}]"},
+    {"NVME_RESET", fault, "resetting controller", ASSAY_NVME "resetting controller", "{source}",
+     "The drive {source} was reset"},
 
     // USB and serial: drivers/usb/core/hub.c, drivers/tty.
     {"USB_OVER_CURRENT", fault, "over-current c",
@@ -248,10 +256,6 @@ constexpr LogPattern patterns[] = {
      "{task}", "{task} (process {pid}) waited for more than {seconds} seconds without a break"},
 };
 
-#undef ASSAY_PCI_ADDRESS
-#undef ASSAY_AER
-#undef ASSAY_AER_BARE
-
 constexpr LogFactPattern facts[] = {
     {LogFact::kernel, "Linux version ", "Linux version (\\S+)"},
     // A table of 2^order pages: "(order: 11, 8388608 bytes" (mm/mm_init.c,
@@ -268,11 +272,19 @@ constexpr LogFactPattern facts[] = {
     {LogFact::memory, "K available (", "Memory: ([0-9]+)K/([0-9]+)K available \\("},
     {LogFact::bounce_pool, "software IO TLB",
      "software IO TLB: mapped \\[mem [^\\]]*\\] \\(([0-9]+)MB\\)"},
-    {LogFact::iommu_mode, "iommu mode", "([^\\s:]+): .*using (non-iommu|iommu) mode"},
+    {LogFact::iommu_mode, "iommu mode", "(" ASSAY_NPU_DEVICE "): .*using (non-iommu|iommu) mode"},
     {LogFact::cma_free, "number of available pages: ",
      "number of available pages: (\\S*?)=> ([0-9]+) free of ([0-9]+) total pages"},
+    {LogFact::suppressed, "callbacks suppressed", "([0-9]+) callbacks suppressed"},
+    {LogFact::suppressed, "messages dropped", "([0-9]+) (?:printk )?messages dropped"},
     {LogFact::reclaim_context, " invoked oom-killer: ", " invoked oom-killer: "},
 };
+
+#undef ASSAY_PCI_ADDRESS
+#undef ASSAY_AER
+#undef ASSAY_AER_BARE
+#undef ASSAY_NVME
+#undef ASSAY_NPU_DEVICE
 
 }  // namespace
 

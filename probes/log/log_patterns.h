@@ -15,7 +15,8 @@ enum class LogTopic {
   cma,              // the area's size and what was free of it
   page_allocation,  // the list of free blocks behind it
   bounce_buffer,    // the size of the pool
-  npu_buffer,       // IOMMU, area and free memory
+  dma_buffer,       // area and free memory
+  npu_buffer,       // those, and whether the NPU has an IOMMU
   out_of_memory,    // the list of free blocks before the kill
 };
 
@@ -50,6 +51,7 @@ enum class LogFact {
   bounce_pool,      // MiB
   iommu_mode,       // device, "iommu" or "non-iommu"
   cma_free,         // runs, pages free, pages in all
+  suppressed,       // messages that the kernel left out
   reclaim_context,  // a list of free memory follows
 };
 struct LogFactPattern {

@@ -117,7 +117,8 @@ Json to_json(const LogRead& log) {
               {"page_bytes", log.result.page_bytes},
               {"page_bytes_from", to_text(log.result.page_size_from)},
               {"findings", std::move(findings)},
-              {"events_left_out", log.result.events_left_out}};
+              {"events_left_out", log.result.events_left_out},
+              {"messages_suppressed", log.result.messages_suppressed}};
 }
 
 void print_text(const LogRead& log) {
@@ -142,6 +143,10 @@ void print_text(const LogRead& log) {
     fmt::print("{} longer than {} bytes: read up to there\n",
                log.cut_lines == 1 ? "1 line was" : fmt::format("{} lines were", log.cut_lines),
                LineReader::most_line_bytes);
+  }
+  if (result.messages_suppressed > 0) {
+    fmt::print("the kernel itself left out {} messages (rate limits): counts are at least those\n",
+               result.messages_suppressed);
   }
   if (result.events_left_out > 0) {
     fmt::print("{} more messages that tell of something, at places beyond the first {}\n",

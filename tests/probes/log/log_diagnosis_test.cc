@@ -96,6 +96,14 @@ TEST(LogDiagnosis, keepsABoundedNumberAndCountsTheRest) {
   EXPECT_EQ(result.findings.front().count, 2U);
 }
 
+TEST(LogDiagnosis, addsUpWhatTheKernelLeftOut) {
+  EXPECT_EQ(diagnosed("warn_alloc: 59 callbacks suppressed\n"
+                      "rpi_firmware_get_throttled: 4 callbacks suppressed\n"
+                      "** 12 printk messages dropped **\n")
+                .messages_suppressed,
+            75U);
+}
+
 TEST(LogDiagnosis, findingsStandInTheOrderOfTheLog) {
   const LogResult result = diagnosed(
       "mce: [Hardware Error]: Machine check events logged\n"

@@ -264,6 +264,12 @@ TEST(NpuBuffer, theBoardsOwnMessageSaysItsSizeAndWhatWasFree) {
 }
 
 TEST(DmaBuffer, ofAnotherDriverIsItsOwnFinding) {
+  // What the log says of the NPU is nothing to it, and "input" has no NPU in it.
+  const LogFinding input = only_finding(
+      "RKNPU fde40000.npu: RKNPU: rknpu iommu is disabled, using non-iommu mode\n"
+      "touch input0: dma alloc of size 4194304 failed\n");
+  EXPECT_EQ(input.finding.code, "DMA_ALLOC_FAILED");
+  EXPECT_THAT(input.finding.message, Not(HasSubstr("IOMMU")));
   const LogFinding found =
       only_finding("bcm2835-codec bcm2835-codec: dma alloc of size 4194304 failed\n");
   EXPECT_EQ(found.finding.code, "DMA_ALLOC_FAILED");
@@ -293,6 +299,12 @@ TEST(OutOfMemory, saysWhoWasKilledAndWhatItHeld) {
       "anon-rss:524288kB, file-rss:1024kB, shmem-rss:0kB, UID:1000 pgtables:1200kB "
       "oom_score_adj:0\n");
   EXPECT_THAT(cgroup.finding.message, HasSubstr("the Memory cgroup had reached its limit"));
+  // The list of another failure is not this one's.
+  const LogResult two = diagnosed(
+      "a: page allocation failure: order:4, mode:0xcc0(GFP_KERNEL), nodemask=(null)\n"
+      "Normal: 9*4kB (U) 0*8kB = 36kB\n"
+      "Killed process 77 (node) total-vm:1048576kB, anon-rss:524288kB, file-rss:1024kB\n");
+  EXPECT_THAT(finding_in(two, "MEM_OOM_KILL").finding.message, Not(HasSubstr("free then")));
   const LogFinding android = only_finding(
       "12-03 11:53:01.123   123   123 I lowmemorykiller: Kill 'com.example.app' (4242), uid 10080, "
       "oom_adj 900 to free 61204kB\n");
