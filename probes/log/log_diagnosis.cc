@@ -16,6 +16,7 @@ namespace assay::probes {
 namespace {
 
 constexpr std::size_t most_evidence_bytes = 300;
+constexpr std::size_t most_evidence_lines = 10;
 constexpr std::size_t most_samples = 8;
 constexpr std::size_t most_zones_shown = 4;
 // Messages that are known by their text.
@@ -137,7 +138,7 @@ class LogDiagnosis::State {
   void begin_list() {
     list_ = std::make_shared<FreeMemory>();
     list_of_.reset();
-    list_is_of_kill_ = false;
+    mode_of_kill_.reset();
     list_lines_ = list_window_lines;
   }
   void read_list(std::string_view line) {
@@ -175,9 +176,10 @@ class LogDiagnosis::State {
   std::uint64_t suppressed_ = 0;
   std::shared_ptr<FreeMemory> list_;
   std::optional<std::size_t> list_of_;  // the finding whose evidence it is
-  bool list_is_of_kill_ = false;        // it came with the choice of a process to kill
-  unsigned list_lines_ = 0;             // in which a part of the list may stand
-  unsigned following_ = 0;              // lines that may belong to the evidence
+  // Of the request that had a process killed, where the list came with that.
+  std::optional<std::string> mode_of_kill_;
+  unsigned list_lines_ = 0;  // in which a part of the list may stand
+  unsigned following_ = 0;   // lines that may belong to the evidence
   std::size_t followed_ = 0;
   std::string speaker_;
 };
@@ -226,7 +228,7 @@ void LogDiagnosis::State::learn(LogFact fact, const LogExpression::Match& match)
       break;
     case LogFact::reclaim_context:
       begin_list();
-      list_is_of_kill_ = true;
+      mode_of_kill_ = log_word(match.group(1));
       break;
   }
 }
@@ -260,9 +262,10 @@ void LogDiagnosis::State::record(const CompiledPattern& compiled, const LogExpre
     seen.first = time_text(parsed_line);
     seen.line = line_;
     seen.evidence.push_back(evidence_text(line_, line));
-    if (pattern.topic == LogTopic::page_allocation ||
-        (pattern.topic == LogTopic::out_of_memory && list_is_of_kill_)) {
+    if (pattern.topic == LogTopic::page_allocation) seen.list = list_;
+    if (pattern.topic == LogTopic::out_of_memory && mode_of_kill_) {
       seen.list = list_;
+      fields["mode"] = *mode_of_kill_;
     }
     if (pattern.topic == LogTopic::page_allocation) list_of_ = seen_.size();
     following_ = pattern.following_lines;
@@ -271,7 +274,7 @@ void LogDiagnosis::State::record(const CompiledPattern& compiled, const LogExpre
     seen.fields = std::move(fields);
     seen_.push_back(std::move(seen));
   }
-  if (pattern.topic == LogTopic::out_of_memory) list_is_of_kill_ = false;
+  if (pattern.topic == LogTopic::out_of_memory) mode_of_kill_.reset();
   Seen& seen = seen_[known->second];
   count(seen, events, parsed_line);
   if (rank > seen.rank) {
@@ -349,17 +352,20 @@ LogResult LogDiagnosis::State::result() const {
     result.page_bytes = default_page_bytes;
   }
   for (const Seen& seen : seen_) {
-    if (!seen.pattern->only_alone) result.findings.push_back(finding_of(seen, result));
+    if (seen.pattern->repeats.empty()) result.findings.push_back(finding_of(seen, result));
   }
+  const std::size_t own = result.findings.size();
   for (const Seen& seen : seen_) {
-    if (!seen.pattern->only_alone) continue;
-    const auto told =
-        std::find_if(result.findings.begin(), result.findings.end(),
-                     [&](const LogFinding& one) { return one.finding.code == seen.pattern->code; });
-    if (told == result.findings.end()) {
+    const std::string_view repeats = seen.pattern->repeats;
+    if (repeats.empty()) continue;
+    const auto end = result.findings.begin() + static_cast<std::ptrdiff_t>(own);
+    const auto better = std::find_if(result.findings.begin(), end, [&](const LogFinding& one) {
+      return repeats.find(one.finding.code) != repeats.npos;
+    });
+    if (better == end) {
       result.findings.push_back(finding_of(seen, result));
-    } else {
-      told->finding.evidence.push_back(seen.evidence.front());
+    } else if (better->finding.evidence.size() < most_evidence_lines) {
+      better->finding.evidence.push_back(seen.evidence.front());
     }
   }
   std::stable_sort(result.findings.begin(), result.findings.end(),

@@ -103,6 +103,18 @@ TopicText about_cma(const LogFields& fields, const LogFacts& facts, std::uint64_
   return text;
 }
 
+// " in the zones that serve it (DMA32)"; empty where all do.
+std::string zones_text(const UsableMemory& usable) {
+  return usable.zones.empty() ? "" : fmt::format(" in the zones that serve it ({})", usable.zones);
+}
+
+std::string kept_text(const UsableMemory& usable) {
+  return usable.usable_bytes == usable.free_bytes
+             ? ""
+             : fmt::format(" ({} of it kept for CMA, atomic requests or isolated)",
+                           format_gib(usable.free_bytes - usable.usable_bytes));
+}
+
 TopicText about_pages(const LogFields& fields, const FreeMemory* list, std::uint64_t page_bytes) {
   TopicText text;
   if (list == nullptr || list->empty()) {
@@ -112,8 +124,7 @@ TopicText about_pages(const LogFields& fields, const FreeMemory* list, std::uint
   const std::uint64_t needed = needed_bytes(fields, page_bytes).value_or(page_bytes);
   const auto mode = fields.find("mode");
   const UsableMemory usable = list->usable_for(mode == fields.end() ? "" : mode->second);
-  const std::string zones =
-      usable.zones.empty() ? "" : fmt::format(" in the zones that serve it ({})", usable.zones);
+  const std::string zones = zones_text(usable);
   const std::string free = at_least(*list) + format_gib(usable.free_bytes);
   if (usable.free_bytes < needed) {
     say(text, fmt::format("Only {} was free{}.", free, zones));
@@ -124,11 +135,7 @@ TopicText about_pages(const LogFields& fields, const FreeMemory* list, std::uint
                    "look at the largest processes of an  out of memory  list in the same log"};
     return text;
   }
-  const std::string kept =
-      usable.usable_bytes < usable.free_bytes
-          ? fmt::format(" ({} of it kept for CMA, atomic requests or isolated)",
-                        format_gib(usable.free_bytes - usable.usable_bytes))
-          : "";
+  const std::string kept = kept_text(usable);
   if (usable.largest_bytes >= needed) {
     say(text,
         fmt::format("{} was free{}{}, in blocks of up to {}: large enough, but below what the "
@@ -213,10 +220,13 @@ TopicText about_npu(const LogFields& fields, const LogFacts& facts, std::uint64_
   return text;
 }
 
-TopicText about_kill(const FreeMemory* list) {
+TopicText about_kill(const LogFields& fields, const FreeMemory* list) {
   TopicText text;
   if (list == nullptr || list->empty()) return text;
-  say(text, fmt::format("{}{} was free then.", at_least(*list), format_gib(list->free_bytes())));
+  const auto mode = fields.find("mode");
+  const UsableMemory usable = list->usable_for(mode == fields.end() ? "" : mode->second);
+  say(text, fmt::format("{}{} was free then{}{}.", at_least(*list), format_gib(usable.free_bytes),
+                        zones_text(usable), kept_text(usable)));
   return text;
 }
 
@@ -249,7 +259,7 @@ TopicText topic_text(LogTopic topic, const LogFields& fields, const FreeMemory* 
     case LogTopic::dma_buffer:
       return about_dma(facts, page_bytes);
     case LogTopic::out_of_memory:
-      return about_kill(list);
+      return about_kill(fields, list);
   }
   return {};
 }

@@ -26,6 +26,17 @@ constexpr std::string_view aer_literal = "PCIe Bus Error: severity=";
 constexpr std::string_view aer_bare_literal = "(no details found";
 constexpr std::string_view aer_where = "{source}[, {layer} layer]";
 
+#define ASSAY_MACHINE_CHECK(status)                                                       \
+  "CPU (?P<cpu>[0-9]+): Machine Check(?: Exception)?: +[0-9a-f]+ Bank (?P<bank>[0-9]+): " \
+  "(?P<status>" status ")"
+
+constexpr std::string_view corrected_codes =
+    "MEM_ECC_CORRECTED CPU_ERROR_CORRECTED PCIE_AER_CORRECTED";
+constexpr std::string_view uncorrected_codes =
+    "MEM_ECC_UNCORRECTED CPU_ERROR_UNCORRECTED PCIE_AER_NONFATAL PCIE_AER_FATAL";
+constexpr std::string_view all_error_codes =
+    "MEM_ECC_CORRECTED CPU_ERROR_CORRECTED MEM_ECC_UNCORRECTED CPU_ERROR_UNCORRECTED";
+
 constexpr LogPattern patterns[] = {
     // The messages of NPU drivers and runtimes (the board's own table of messages).
     {"NPU_DMA_MAP_ERROR", fault, "npu_dma_map_error",
@@ -127,19 +138,35 @@ constexpr LogPattern patterns[] = {
      "EDAC (?P<device>DEVICE[0-9]+): UE: (?P<name>\\S+) instance: (?P<instance>\\S+) block: "
      "(?P<block>\\S+)",
      "{name} {instance} {block}", "{name} saw errors in {instance} {block} that it cannot correct"},
-    // Bit 61 of MCi_STATUS: uncorrected (Intel SDM volume 3, "IA32_MCi_STATUS").
-    {"CPU_ERROR_UNCORRECTED", fault, ": Machine Check",
-     "CPU (?P<cpu>[0-9]+): Machine Check(?: Exception)?: +[0-9a-f]+ Bank (?P<bank>[0-9]+): "
-     "(?P<status>[2367abef][0-9a-f]{15})",
+    // MCi_STATUS (Intel SDM volume 3B, "Machine-Check Architecture"): bit 61 says uncorrected, and
+    // of the low bits 000F 0000 1MMM CCCC are errors of a memory controller.
+    {"MEM_ECC_UNCORRECTED", fault, ": Machine Check",
+     ASSAY_MACHINE_CHECK("[2367abef][0-9a-f]{11}[01]0[89a-f][0-9a-f]"), "CPU {cpu}, bank {bank}",
+     "The memory controller of CPU {cpu} (bank {bank}) saw errors that it cannot correct (status "
+     "{status})",
+     LogTopic::none, "MEM_ECC_UNCORRECTED", 2},
+    {"MEM_ECC_CORRECTED", fault, ": Machine Check",
+     ASSAY_MACHINE_CHECK("[014589cd][0-9a-f]{11}[01]0[89a-f][0-9a-f]"), "CPU {cpu}, bank {bank}",
+     "The memory controller of CPU {cpu} (bank {bank}) corrected errors (status {status})",
+     LogTopic::none, "MEM_ECC_CORRECTED", 2},
+    {"CPU_ERROR_UNCORRECTED",
+     fault,
+     ": Machine Check",
+     ASSAY_MACHINE_CHECK("[2367abef][0-9a-f]{15}"),
      "CPU {cpu}, bank {bank}",
      "CPU {cpu} reported a machine check in bank {bank} that was not corrected (status {status})",
-     LogTopic::none, false, 2},
-    {"CPU_ERROR_CORRECTED", fault, ": Machine Check",
-     "CPU (?P<cpu>[0-9]+): Machine Check(?: Exception)?: +[0-9a-f]+ Bank (?P<bank>[0-9]+): "
-     "(?P<status>[0-9a-f]{16})",
+     LogTopic::none,
+     {},
+     2},
+    {"CPU_ERROR_CORRECTED",
+     fault,
+     ": Machine Check",
+     ASSAY_MACHINE_CHECK("[0-9a-f]{16}"),
      "CPU {cpu}, bank {bank}",
      "CPU {cpu} corrected a hardware error and reported it from bank {bank} (status {status})",
-     LogTopic::none, false, 2},
+     LogTopic::none,
+     {},
+     2},
     {"CPU_ERROR_UNCORRECTED", fault, "_STATUS[",
      "CPU:(?P<cpu>[0-9]+) \\([^)]*\\) MC(?P<bank>[0-9]+)_STATUS\\[[^\\]]*\\bU[CE]\\b",
      "CPU {cpu}, bank {bank}",
@@ -149,10 +176,19 @@ constexpr LogPattern patterns[] = {
      "CPU {cpu}, bank {bank}",
      "CPU {cpu} corrected a hardware error and reported it from bank {bank}"},
     {"CPU_ERROR_UNCORRECTED", fault, "Fatal machine check", "Fatal machine check", "",
-     "The kernel stopped at a machine check", LogTopic::none, true},
+     "The kernel stopped at a machine check", LogTopic::none, uncorrected_codes},
     {"CPU_ERROR_CORRECTED", fault, "Machine check events logged", "Machine check events logged", "",
      "The processor reported hardware errors, which another program keeps (mcelog, rasdaemon)",
-     LogTopic::none, true},
+     LogTopic::none, all_error_codes},
+    // Firmware first (APEI): the lines behind say in which part (drivers/firmware/efi/cper.c).
+    {"HARDWARE_ERROR_CORRECTED", fault,
+     "]: event severity: ", "\\[Hardware Error\\]: event severity: corrected", "firmware",
+     "The firmware reported a hardware error that was corrected", LogTopic::none, corrected_codes,
+     6},
+    {"HARDWARE_ERROR_UNCORRECTED", fault,
+     "]: event severity: ", "\\[Hardware Error\\]: event severity: (?P<severity>recoverable|fatal)",
+     "firmware", "The firmware reported a hardware error that was not corrected ({severity})",
+     LogTopic::none, uncorrected_codes, 6},
     {"MEM_PAGE_OFFLINED", observation, "oft-offlining pfn",
      "oft-offlining pfn: ?(?P<pfn>0x[0-9a-f]+)", "corrected errors",
      "The kernel moved data away from pages with too many corrected errors"},
@@ -166,14 +202,33 @@ constexpr LogPattern patterns[] = {
      "{outcome})"},
 
     // PCI Express.
-    {"PCIE_AER_FATAL", fault, aer_literal, ASSAY_AER("Uncorrect(?:ed|able) \\(Fatal\\)"), aer_where,
-     "{source} reported fatal errors[ of its {layer} layer]", LogTopic::none, false, 4},
-    {"PCIE_AER_NONFATAL", fault, aer_literal, ASSAY_AER("Uncorrect(?:ed|able) \\(Non-Fatal\\)"),
-     aer_where, "{source} reported non-fatal errors[ of its {layer} layer]", LogTopic::none, false,
+    {"PCIE_AER_FATAL",
+     fault,
+     aer_literal,
+     ASSAY_AER("Uncorrect(?:ed|able) \\(Fatal\\)"),
+     aer_where,
+     "{source} reported fatal errors[ of its {layer} layer]",
+     LogTopic::none,
+     {},
      4},
-    {"PCIE_AER_CORRECTED", observation, aer_literal, ASSAY_AER("Correct(?:ed|able)"), aer_where,
-     "{source} reported errors[ of its {layer} layer] that the link corrected", LogTopic::none,
-     false, 4},
+    {"PCIE_AER_NONFATAL",
+     fault,
+     aer_literal,
+     ASSAY_AER("Uncorrect(?:ed|able) \\(Non-Fatal\\)"),
+     aer_where,
+     "{source} reported non-fatal errors[ of its {layer} layer]",
+     LogTopic::none,
+     {},
+     4},
+    {"PCIE_AER_CORRECTED",
+     observation,
+     aer_literal,
+     ASSAY_AER("Correct(?:ed|able)"),
+     aer_where,
+     "{source} reported errors[ of its {layer} layer] that the link corrected",
+     LogTopic::none,
+     {},
+     4},
     {"PCIE_AER_FATAL", fault, aer_bare_literal, ASSAY_AER_BARE("Uncorrect(?:ed|able) \\(Fatal\\)"),
      "{source}", "{source} reported fatal errors"},
     {"PCIE_AER_NONFATAL", fault, aer_bare_literal,
@@ -195,7 +250,7 @@ constexpr LogPattern patterns[] = {
      "{source}", "[{source}][ ({zone})] reached its critical temperature[ at {celsius} C]"},
     {"THERMAL_SHUTDOWN", fault, "HARDWARE PROTECTION ",
      "HARDWARE PROTECTION (?:shutdown|reboot) \\((?P<reason>[^)]*[Tt]emperature[^)]*)\\)", "",
-     "The system shut down to protect its hardware: {reason}", LogTopic::none, true},
+     "The system shut down to protect its hardware: {reason}", LogTopic::none, "THERMAL_SHUTDOWN"},
     {"THERMAL_TRIP", fault, "trip point",
      "(?P<source>thermal_zone[0-9]+)\\b.*\\btrip point (?P<trip>[0-9]+).*\\b"
      "(?:crossed|reached|exceeded|violated)",
@@ -277,12 +332,14 @@ constexpr LogFactPattern facts[] = {
      "number of available pages: (\\S*?)=> ([0-9]+) free of ([0-9]+) total pages"},
     {LogFact::suppressed, "callbacks suppressed", "([0-9]+) callbacks suppressed"},
     {LogFact::suppressed, "messages dropped", "([0-9]+) (?:printk )?messages dropped"},
-    {LogFact::reclaim_context, " invoked oom-killer: ", " invoked oom-killer: "},
+    {LogFact::reclaim_context,
+     " invoked oom-killer: ", " invoked oom-killer: gfp_mask=(0x[0-9a-f]+(?:\\([^)]*\\))?)"},
 };
 
 #undef ASSAY_PCI_ADDRESS
 #undef ASSAY_AER
 #undef ASSAY_AER_BARE
+#undef ASSAY_MACHINE_CHECK
 #undef ASSAY_NVME
 #undef ASSAY_NPU_DEVICE
 

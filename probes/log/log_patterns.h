@@ -34,8 +34,9 @@ struct LogPattern {
   std::string_view where;       // one finding for each code and place
   std::string_view message;     // one sentence without its full stop
   LogTopic topic = LogTopic::none;
-  // Told only where nothing else has that code; else the line joins the evidence.
-  bool only_alone = false;
+  // Codes of findings that say the same better: where there is one that repeats none itself, the
+  // line joins its evidence.
+  std::string_view repeats = {};
   // So many lines behind it belong to the evidence when they begin with the same driver and device.
   unsigned following_lines = 0;
 };
@@ -52,7 +53,7 @@ enum class LogFact {
   iommu_mode,       // device, "iommu" or "non-iommu"
   cma_free,         // runs, pages free, pages in all
   suppressed,       // messages that the kernel left out
-  reclaim_context,  // a list of free memory follows
+  reclaim_context,  // flags of the request; a list of free memory follows
 };
 struct LogFactPattern {
   LogFact fact;

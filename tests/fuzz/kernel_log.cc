@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       assay::fuzz::require(*text == assay::to_printable(*text), "safe to print");
       assay::fuzz::require(text->size() < 5000, "bounded text");
     }
-    assay::fuzz::require(found.finding.evidence.size() <= 8, "bounded evidence");
+    assay::fuzz::require(found.finding.evidence.size() <= 10, "bounded evidence");
     for (const std::string& line : found.finding.evidence) {
       assay::fuzz::require(line == assay::to_printable(line), "safe to print");
     }

@@ -52,8 +52,13 @@ TEST(DeviceMessages, eachSaysItsFindingAndItsPlace) {
        "0000:01:00.0 (no details found",
        "PCIE_AER_NONFATAL", "0000:01:00.0"},
       // Machine checks: bit 61 of the status is "uncorrected" (Intel SDM volume 3).
-      {"mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 5: 8c00004000010090",
-       "CPU_ERROR_CORRECTED", "CPU 0, bank 5"},
+      {"mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 0: 90000040000f0005",
+       "CPU_ERROR_CORRECTED", "CPU 0, bank 0"},
+      // mcelog(8) reads 0x0090 as RD_CHANNEL0_ERR, a memory read error.
+      {"mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 7: 9c00004001010090",
+       "MEM_ECC_CORRECTED", "CPU 0, bank 7"},
+      {"mce: [Hardware Error]: CPU 1: Machine Check: 0 Bank 7: bd00004001010090",
+       "MEM_ECC_UNCORRECTED", "CPU 1, bank 7"},
       {"mce: [Hardware Error]: CPU 2: Machine Check Exception: 5 Bank 4: b200000000040151",
        "CPU_ERROR_UNCORRECTED", "CPU 2, bank 4"},
       {"mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 0: f200084000000800",
@@ -70,6 +75,9 @@ TEST(DeviceMessages, eachSaysItsFindingAndItsPlace) {
        "CPU_ERROR_CORRECTED", "cortex_arm64 cpu0 L1"},
       {"EDAC DEVICE0: UE: cortex_arm64 instance: cpu0 block: L2 count: 1 'L2 Tag RAM'",
        "CPU_ERROR_UNCORRECTED", "cortex_arm64 cpu0 L2"},
+      {"{35}[Hardware Error]: event severity: corrected", "HARDWARE_ERROR_CORRECTED", "firmware"},
+      {"{1}[Hardware Error]: event severity: recoverable", "HARDWARE_ERROR_UNCORRECTED",
+       "firmware"},
       // EDAC (drivers/edac/edac_mc.c).
       {"EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1 slot:0 "
        "page:0x84e190 offset:0x40 grain:32 syndrome:0x0 -  err_code:0x0101:0x0090)",
@@ -230,13 +238,36 @@ TEST(DeviceMessages, whatOnlyRepeatsAnotherIsItsEvidence) {
   EXPECT_THAT(hot.finding.evidence, Contains(HasSubstr("HARDWARE PROTECTION")));
   const LogFinding check = only_finding(
       "mce: [Hardware Error]: Machine check events logged\n"
-      "mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 5: 8c00004000010090\n"
+      "mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 0: 90000040000f0005\n"
       "mce: [Hardware Error]: TSC 0 ADDR 4a0d75900 MISC 21405cdc86\n"
       "mce: [Hardware Error]: PROCESSOR 0:206d7 TIME 1428957562 SOCKET 0 APIC 0\n");
-  EXPECT_EQ(check.finding.where, "CPU 0, bank 5");
+  EXPECT_EQ(check.finding.where, "CPU 0, bank 0");
   EXPECT_THAT(check.finding.evidence,
-              ElementsAre(HasSubstr("Bank 5"), HasSubstr("ADDR 4a0d75900"), HasSubstr("SOCKET 0"),
+              ElementsAre(HasSubstr("Bank 0"), HasSubstr("ADDR 4a0d75900"), HasSubstr("SOCKET 0"),
                           HasSubstr("events logged")));
+  // Three voices of one memory error: the processor, its record, and EDAC, which knows the module.
+  const LogFinding memory = only_finding(
+      "May  7 06:45:12 board kernel: mce: [Hardware Error]: Machine check events logged\n"
+      "May  7 06:45:12 board kernel: mce: [Hardware Error]: CPU 0: Machine Check: 0 Bank 7: "
+      "9c00004001010090\n"
+      "May  7 06:45:12 board kernel: {35}[Hardware Error]: event severity: corrected\n"
+      "May  7 06:45:12 board kernel: EDAC MC0: 4 CE error on CPU#0Channel#2_DIMM#0 (channel:2 "
+      "slot:0 page:0x0 offset:0x0 grain:8 syndrome:0x0)\n");
+  EXPECT_EQ(memory.finding.code, "MEM_ECC_CORRECTED");
+  EXPECT_EQ(memory.finding.where, "MC0, CPU#0Channel#2_DIMM#0");
+  EXPECT_EQ(memory.finding.evidence.size(), 4U);
+}
+
+// What the firmware tells of an error is several lines.
+TEST(DeviceMessages, aFirmwareRecordIsItsEvidence) {
+  const LogFinding found = only_finding(
+      "[ 1.0] {35}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 4\n"
+      "[ 1.0] {35}[Hardware Error]: event severity: corrected\n"
+      "[ 1.0] {35}[Hardware Error]:  Error 0, type: corrected\n"
+      "[ 1.0] {35}[Hardware Error]:  fru_text: D2\n"
+      "[ 1.0] {35}[Hardware Error]:   section_type: memory error\n");
+  EXPECT_EQ(found.finding.code, "HARDWARE_ERROR_CORRECTED");
+  EXPECT_THAT(found.finding.evidence, Contains(HasSubstr("section_type: memory error")));
 }
 
 TEST(DeviceMessages, pagesOutOfUseAreListed) {

@@ -299,6 +299,18 @@ TEST(OutOfMemory, saysWhoWasKilledAndWhatItHeld) {
       "anon-rss:524288kB, file-rss:1024kB, shmem-rss:0kB, UID:1000 pgtables:1200kB "
       "oom_score_adj:0\n");
   EXPECT_THAT(cgroup.finding.message, HasSubstr("the Memory cgroup had reached its limit"));
+  // Free, and kept for others: arm, 6.1, most of the low memory is CMA's.
+  const LogFinding low = only_finding(
+      "[  492.0] kworker/0:1 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, "
+      "oom_score_adj=0\n"
+      "[  492.1] DMA: 142*4kB (UEC) 0*8kB 125*4096kB (C) = 512568kB\n"
+      "[  492.1] HighMem: 9*4kB (M) = 36kB\n"
+      "[  492.2] Out of memory: Killed process 1234 (node) total-vm:1048576kB, anon-rss:524288kB, "
+      "file-rss:0kB\n");
+  EXPECT_THAT(
+      low.finding.message,
+      HasSubstr("501 MiB was free then in the zones that serve it (DMA) (500 MiB of it kept "
+                "for CMA, atomic requests or isolated)."));
   // The list of another failure is not this one's.
   const LogResult two = diagnosed(
       "a: page allocation failure: order:4, mode:0xcc0(GFP_KERNEL), nodemask=(null)\n"
