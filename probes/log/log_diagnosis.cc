@@ -109,8 +109,7 @@ class LogDiagnosis::State {
 
   bool take(std::size_t literal, std::string_view line) {
     if (const auto known = known_.find(parsed(line).message); known != known_.end()) {
-      following_ = 0;
-      if (known->second.pattern->topic == LogTopic::page_allocation) begin_list();
+      begin_event(*known->second.pattern);
       count(seen_[known->second.seen], known->second.events, *parsed_);
       return true;
     }
@@ -134,6 +133,10 @@ class LogDiagnosis::State {
     if (__builtin_add_overflow(seen.count, events, &seen.count)) seen.count = UINT64_MAX;
     seen.last = {line.clock, {}, line.is_microseconds, {}};
     seen.last_time = line.time;
+  }
+  void begin_event(const LogPattern& pattern) {
+    following_ = 0;
+    if (pattern.topic == LogTopic::page_allocation) begin_list();
   }
   void begin_list() {
     list_ = std::make_shared<FreeMemory>();
@@ -201,7 +204,8 @@ void LogDiagnosis::State::learn(LogFact fact, const LogExpression::Match& match)
       }
       break;
     case LogFact::page_kib:
-      facts_.page_bytes = scaled(1, kib);
+      // What is worked out from sizes is surer.
+      if (!facts_.page_bytes) facts_.page_bytes = scaled(1, kib);
       break;
     case LogFact::cma_area: {
       const std::string_view unit = match.group(2);
@@ -237,8 +241,7 @@ void LogDiagnosis::State::record(const CompiledPattern& compiled, const LogExpre
                                  std::string_view line) {
   const LogPattern& pattern = *compiled.pattern;
   const LogLine& parsed_line = parsed(line);
-  following_ = 0;
-  if (pattern.topic == LogTopic::page_allocation) begin_list();
+  begin_event(pattern);
   LogFields fields = compiled.expression.fields_of(match);
   std::string where = fill_in(pattern.where, fields, default_page_bytes);
   std::string key = std::string(pattern.code) + '\n' + where;
@@ -289,7 +292,9 @@ void LogDiagnosis::State::record(const CompiledPattern& compiled, const LogExpre
       seen.samples.push_back(std::move(sample));
     }
   }
-  if (known_.size() < most_known && parsed_line.message.size() <= most_known_bytes) {
+  // Each kill is told with the list that came with it.
+  if (pattern.topic != LogTopic::out_of_memory && known_.size() < most_known &&
+      parsed_line.message.size() <= most_known_bytes) {
     known_.emplace(parsed_line.message, Known{&pattern, known->second, events});
   }
 }
@@ -368,8 +373,8 @@ LogResult LogDiagnosis::State::result() const {
       better->finding.evidence.push_back(seen.evidence.front());
     }
   }
-  std::stable_sort(result.findings.begin(), result.findings.end(),
-                   [](const LogFinding& a, const LogFinding& b) { return a.line < b.line; });
+  std::sort(result.findings.begin(), result.findings.end(),
+            [](const LogFinding& a, const LogFinding& b) { return a.line < b.line; });
   return result;
 }
 

@@ -128,6 +128,8 @@ TEST(DeviceMessages, eachSaysItsFindingAndItsPlace) {
       // USB.
       {"usb usb1-port2: over-current condition", "USB_OVER_CURRENT", "usb1-port2"},
       {"hub 1-1:1.0: over-current condition on port 2", "USB_OVER_CURRENT", "1-1:1.0 port 2"},
+      {"usb 1-1.1-port3: over-current change #801", "USB_OVER_CURRENT", "1-1.1-port3"},
+      {"dwc2 ffb40000.usb: Overcurrent change detected", "USB_OVER_CURRENT", "ffb40000.usb"},
       {"usb 1-1: device descriptor read/64, error -71", "USB_DEVICE_ERROR", "usb 1-1"},
       {"usb 2-1.4: device descriptor read/all, error -110", "USB_DEVICE_ERROR", "usb 2-1.4"},
       {"usb 1-1.2: device not accepting address 5, error -71", "USB_DEVICE_ERROR", "usb 1-1.2"},
