@@ -28,7 +28,11 @@ Result<> run_log_diagnose(StepContext& context) {
     reader.feed(records, add);
     return !context.cancelled();
   });
-  if (!read) return std::unexpected(read.error());
+  if (!read) {
+    Error error = read.error();
+    error.hint = "run it with sudo, or read a saved log:  dmesg | assay diagnose -";
+    return std::unexpected(std::move(error));
+  }
   reader.finish(add);
   LogResult result = diagnosis.result();
   const std::size_t findings = result.findings.size();

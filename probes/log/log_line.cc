@@ -1,10 +1,11 @@
 #include "probes/log/log_line.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-
-#include <fmt/core.h>
+#include <optional>
 
 #include "base/utf8.h"
 
