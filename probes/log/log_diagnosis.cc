@@ -86,6 +86,9 @@ class LogDiagnosis::State {
     std::string largest;  // the line of the event that asked for most, when it was not the first
     std::vector<std::string> samples;
     std::shared_ptr<const FreeMemory> list;
+    // What the log had listed before, which is nearer than what it lists at its end.
+    std::shared_ptr<const FreeMemory> list_before;
+    std::string list_before_time;
   };
 
   // What a message said when it came before: a device that fails says the same again and again, and
@@ -148,7 +151,10 @@ class LogDiagnosis::State {
     --list_lines_;
     const std::size_t zones = list_->zones().size();
     if (!list_->add(parsed(line).message)) return;
-    facts_.last_list = list_;
+    if (facts_.last_list != list_) {
+      facts_.last_list = list_;
+      facts_.last_list_time = time_text(parsed(line));
+    }
     if (list_of_ && list_->zones().size() > zones && zones < most_zones_shown) {
       seen_[*list_of_].evidence.push_back(evidence_text(line_, line));
     }
@@ -264,6 +270,8 @@ void LogDiagnosis::State::record(const CompiledPattern& compiled, const LogExpre
     seen.rank = rank;
     seen.first = time_text(parsed_line);
     seen.line = line_;
+    seen.list_before = facts_.last_list;
+    seen.list_before_time = facts_.last_list_time;
     seen.evidence.push_back(evidence_text(line_, line));
     if (pattern.topic == LogTopic::page_allocation) seen.list = list_;
     if (pattern.topic == LogTopic::out_of_memory && mode_of_kill_) {
@@ -306,8 +314,13 @@ LogFinding LogDiagnosis::State::finding_of(const Seen& seen, const LogResult& re
   const std::string last = time_text(last_line);
   std::string message = fill_in(pattern.message, seen.fields, result.page_bytes) + ".";
   if (message.starts_with("the ")) message[0] = 'T';
+  LogFacts facts = facts_;
+  if (seen.list_before) {
+    facts.last_list = seen.list_before;
+    facts.last_list_time = seen.list_before_time;
+  }
   const TopicText topic =
-      topic_text(pattern.topic, seen.fields, seen.list.get(), facts_, result.page_bytes);
+      topic_text(pattern.topic, seen.fields, seen.list.get(), facts, result.page_bytes);
   if (!topic.sentences.empty()) message += " " + topic.sentences;
   const bool counts_pages =
       pattern.topic == LogTopic::cma || pattern.topic == LogTopic::page_allocation;

@@ -47,8 +47,10 @@ std::string at_least(const FreeMemory& list) {
 std::uint64_t say_free(TopicText& text, const LogFacts& facts) {
   if (facts.last_list && !facts.last_list->empty()) {
     const UsableMemory all = facts.last_list->usable_for("");
-    say(text, fmt::format("The same log lists {}{} free, the largest block {}.",
-                          at_least(*facts.last_list), format_gib(all.free_bytes),
+    const std::string at =
+        facts.last_list_time.empty() ? "" : fmt::format(" (at {})", facts.last_list_time);
+    say(text, fmt::format("The same log lists {}{} free{}, the largest block {}.",
+                          at_least(*facts.last_list), format_gib(all.free_bytes), at,
                           format_gib(all.largest_bytes)));
     return all.free_bytes;
   }

@@ -33,6 +33,7 @@ struct LogFacts {
   std::string npu;  // the device that the log says has an IOMMU or none
   std::optional<bool> npu_has_iommu;
   std::shared_ptr<const FreeMemory> last_list;  // of free memory, wherever it stood; may be null
+  std::string last_list_time;
 };
 
 struct TopicText {
@@ -42,7 +43,8 @@ struct TopicText {
   std::vector<std::string> remedy;
 };
 
-// `list` is the list of free memory that belongs to the event; null when there was none.
+// `list` is the list of free memory that belongs to the event; null when there was none. The last
+// one of `facts` is told where the event has none of its own, with its time.
 TopicText topic_text(LogTopic topic, const LogFields& fields, const FreeMemory* list,
                      const LogFacts& facts, std::uint64_t page_bytes);
 

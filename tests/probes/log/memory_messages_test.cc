@@ -255,6 +255,22 @@ TEST(NpuBuffer, withAnIommuTheCauseIsAnother) {
   EXPECT_THAT(found.finding.remedy, Not(Contains(HasSubstr("device tree"))));
 }
 
+// Of several lists the one before the failure; of one behind it, its time is told.
+TEST(NpuBuffer, theListOfFreeMemoryIsTheNearest) {
+  const std::string failure = "[   20.0] npu: npu_dma_map_error: cannot map 8388608 bytes\n";
+  const auto list = [](const char* seconds, const char* count) {
+    const std::string time = std::string("[   ") + seconds + ".0] ";
+    return time + "a: page allocation failure: order:9, mode:0xcc0(GFP_KERNEL), nodemask=(null)\n" +
+           time + "Normal: 0*4kB " + count + "*8kB (U) = 8kB\n";
+  };
+  EXPECT_THAT(
+      finding_in(diagnosed(list("10", "1") + failure + list("30", "3")), "NPU_DMA_MAP_ERROR")
+          .finding.message,
+      HasSubstr("lists 8 KiB free (at 10.0 s after the start), the largest block 8 KiB"));
+  EXPECT_THAT(finding_in(diagnosed(failure + list("30", "3")), "NPU_DMA_MAP_ERROR").finding.message,
+              HasSubstr("lists 24 KiB free (at 30.0 s after the start)"));
+}
+
 TEST(NpuBuffer, theBoardsOwnMessageSaysItsSizeAndWhatWasFree) {
   const LogFinding found = only_finding(
       std::string(order_nine_4_19).substr(std::string(order_nine_4_19).find('\n') + 1) +
