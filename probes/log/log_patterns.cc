@@ -274,8 +274,9 @@ constexpr LogPattern patterns[] = {
     {"NVME_LOST", fault, "Device not ready; aborting", ASSAY_NVME "Device not ready; aborting",
      "{source}", "The drive {source} did not come back"},
     {"NVME_TIMEOUT", fault, "timeout, ",
-     ASSAY_NVME "I/O (?:tag )?[0-9]+ [^,]*timeout, (?P<then>[a-z ]*[a-z])", "{source}",
-     "The drive {source} did not answer in time (first: {then})"},
+     ASSAY_NVME "I/O (?:tag )?[0-9]+ [^,]*timeout, (?P<then>aborting|(?:reset|disable) "
+                "controller|completion polled|[a-z]+)",
+     "{source}", "The drive {source} did not answer in time (first: {then})"},
     {"NVME_RESET", fault, "controller is down; will reset",
      ASSAY_NVME "controller is down; will reset(?:: CSTS=(?P<csts>0x[0-9a-f]+))?", "{source}",
      "The drive {source} was reset[; its status register read {csts}]"},

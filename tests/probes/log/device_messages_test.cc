@@ -115,6 +115,7 @@ TEST(DeviceMessages, eachSaysItsFindingAndItsPlace) {
       {"hwmon hwmon1: Undervoltage detected!", "POWER_UNDERVOLTAGE", "supply voltage"},
       // NVMe: 4.x, 5.x, 6.x.
       {"nvme nvme0: I/O 14 QID 2 timeout, aborting", "NVME_TIMEOUT", "nvme0"},
+      {"nvme nvme0: I/O 257 (I/O Cmd) QID 2 timeout, aborting", "NVME_TIMEOUT", "nvme0"},
       {"nvme nvme2: I/O 0 QID 0 timeout, reset controller", "NVME_TIMEOUT", "nvme2"},
       {"nvme nvme0: I/O 897 QID 2 timeout, completion polled", "NVME_TIMEOUT", "nvme0"},
       {"nvme nvme1: I/O tag 489 (d1e9) opcode 0x1 (I/O Cmd) QID 3 timeout, aborting "
@@ -258,6 +259,15 @@ TEST(DeviceMessages, whatOnlyRepeatsAnotherIsItsEvidence) {
   EXPECT_EQ(memory.finding.code, "MEM_ECC_CORRECTED");
   EXPECT_EQ(memory.finding.where, "MC0, CPU#0Channel#2_DIMM#0");
   EXPECT_EQ(memory.finding.evidence.size(), 4U);
+}
+
+TEST(DeviceMessages, aDriveThatTimesOutSaysWhatWasDone) {
+  EXPECT_THAT(only_finding("nvme nvme0: I/O tag 641 (0281) opcode 0x2 (I/O Cmd) QID 1 timeout, "
+                           "aborting req_op:READ(0) size:524288\n"
+                           "nvme nvme0: I/O tag 641 (0281) opcode 0x2 (I/O Cmd) QID 1 timeout, "
+                           "reset controller\n")
+                  .finding.message,
+              HasSubstr("did not answer in time (first: aborting). Seen 2 times."));
 }
 
 // What the firmware tells of an error is several lines.
