@@ -3,14 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <bit>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "base/utf8.h"
 #include "probes/log/free_memory.h"
 #include "probes/log/log_expression.h"
 #include "probes/log/log_facts.h"
 #include "probes/log/log_line.h"
+#include "probes/log/log_topics.h"
 
 namespace assay::probes {
 namespace {
@@ -35,21 +37,6 @@ std::string evidence_text(std::uint64_t number, std::string_view line) {
 // "pcieport 0000:00:1c.5" of "pcieport 0000:00:1c.5: AER: ...".
 std::string_view speaker_of(std::string_view message) {
   return message.substr(0, message.find(": "));
-}
-
-bool is_page_size(std::uint64_t bytes) {
-  return std::has_single_bit(bytes) && bytes >= 4096 && bytes <= 65536;
-}
-
-// A table of 2^order pages has so many bytes; a small one less than a page, order -3.
-std::optional<std::uint64_t> page_size_of(std::string_view order, std::string_view bytes) {
-  const bool negative = order.starts_with('-');
-  const auto shift = number_in(negative ? order.substr(1) : order);
-  const auto size = number_in(bytes);
-  if (!shift || *shift > 40 || !size || *size == 0) return std::nullopt;
-  if (negative && *size > UINT64_MAX >> *shift) return std::nullopt;
-  const std::uint64_t page = negative ? *size << *shift : *size >> *shift;
-  return is_page_size(page) ? std::optional(page) : std::nullopt;
 }
 
 }  // namespace
@@ -89,6 +76,8 @@ class LogDiagnosis::State {
     // What the log had listed before, which is nearer than what it lists at its end.
     std::shared_ptr<const FreeMemory> list_before;
     std::string list_before_time;
+    // Of the start of the kernel that it belongs to, once another start has followed.
+    std::shared_ptr<const LogFacts> facts;
   };
 
   // What a message said when it came before: a device that fails says the same again and again, and
@@ -130,12 +119,32 @@ class LogDiagnosis::State {
   }
 
   void learn(LogFact fact, const LogExpression::Match& match);
+  // A log may hold several starts of a kernel, each with areas and pages of its own.
+  void begin_boot() {
+    const auto before = std::make_shared<const LogFacts>(std::move(facts_));
+    for (Seen& seen : seen_) {
+      if (!seen.facts) seen.facts = before;
+    }
+    facts_ = {};
+    list_lines_ = 0;
+    mode_of_kill_.reset();
+  }
+  // How large a page is by these facts, and who says so.
+  std::pair<std::uint64_t, PageSizeFrom> page_size(const LogFacts& facts) const {
+    if (facts.page_bytes) return {*facts.page_bytes, PageSizeFrom::log};
+    if (option_) return {*option_, PageSizeFrom::option};
+    return {default_page_bytes, PageSizeFrom::assumed};
+  }
   void record(const CompiledPattern& compiled, const LogExpression::Match& match,
               std::string_view line);
   static void count(Seen& seen, std::uint64_t events, const LogLine& line) {
     if (__builtin_add_overflow(seen.count, events, &seen.count)) seen.count = UINT64_MAX;
     seen.last = {line.clock, {}, line.is_microseconds, {}};
     seen.last_time = line.time;
+  }
+  void remember_list(Seen& seen) const {
+    seen.list_before = facts_.last_list;
+    seen.list_before_time = facts_.last_list_time;
   }
   void begin_event(const LogPattern& pattern) {
     following_ = 0;
@@ -171,7 +180,7 @@ class LogDiagnosis::State {
     seen_[followed_].evidence.push_back(evidence_text(line_, line));
   }
 
-  LogFinding finding_of(const Seen& seen, const LogResult& result) const;
+  LogFinding finding_of(const Seen& seen) const;
 
   const CompiledPatterns& compiled_ = compiled_patterns();
   std::optional<std::uint64_t> option_;
@@ -194,52 +203,16 @@ class LogDiagnosis::State {
 };
 
 void LogDiagnosis::State::learn(LogFact fact, const LogExpression::Match& match) {
-  const auto number = [&match](int group) { return number_in(match.group(group)); };
-  const auto scaled = [&number](int group, std::uint64_t unit) -> std::optional<std::uint64_t> {
-    const auto value = number(group);
-    return value ? std::optional(multiplied(*value, unit)) : std::nullopt;
-  };
-  constexpr std::uint64_t kib = 1024;
-  switch (fact) {
-    case LogFact::kernel:
-      facts_.kernel = log_word(match.group(1));
-      break;
-    case LogFact::page_order:
-      if (const auto page = page_size_of(match.group(1), match.group(2))) {
-        facts_.page_bytes = *page;
-      }
-      break;
-    case LogFact::page_kib:
-      // What is worked out from sizes is surer.
-      if (!facts_.page_bytes) facts_.page_bytes = scaled(1, kib);
-      break;
-    case LogFact::cma_area: {
-      const std::string_view unit = match.group(2);
-      facts_.cma_bytes = scaled(1, unit == "K" ? kib : unit == "M" ? kib * kib : kib * kib * kib);
-      break;
-    }
-    case LogFact::memory:
-      facts_.available_bytes = scaled(1, kib);
-      break;
-    case LogFact::bounce_pool:
-      facts_.bounce_bytes = scaled(1, kib * kib);
-      break;
-    case LogFact::iommu_mode:
-      facts_.npu = log_word(match.group(1));
-      facts_.npu_has_iommu = match.group(2) == "iommu";
-      break;
-    case LogFact::cma_free:
-      facts_.cma_free = {number(2).value_or(0), number(3).value_or(0), longest_run(match.group(1))};
-      break;
-    case LogFact::suppressed:
-      if (__builtin_add_overflow(suppressed_, number(1).value_or(0), &suppressed_)) {
-        suppressed_ = UINT64_MAX;
-      }
-      break;
-    case LogFact::reclaim_context:
-      begin_list();
-      mode_of_kill_ = log_word(match.group(1));
-      break;
+  if (take_fact(fact, match, facts_)) return;
+  if (fact == LogFact::kernel) {
+    begin_boot();
+    facts_.kernel = log_word(match.group(1));
+  } else if (fact == LogFact::reclaim_context) {
+    begin_list();
+    mode_of_kill_ = log_word(match.group(1));
+  } else if (fact == LogFact::suppressed) {
+    const std::uint64_t more = number_in(match.group(1)).value_or(0);
+    if (__builtin_add_overflow(suppressed_, more, &suppressed_)) suppressed_ = UINT64_MAX;
   }
 }
 
@@ -270,8 +243,6 @@ void LogDiagnosis::State::record(const CompiledPattern& compiled, const LogExpre
     seen.rank = rank;
     seen.first = time_text(parsed_line);
     seen.line = line_;
-    seen.list_before = facts_.last_list;
-    seen.list_before_time = facts_.last_list_time;
     seen.evidence.push_back(evidence_text(line_, line));
     if (pattern.topic == LogTopic::page_allocation) seen.list = list_;
     if (pattern.topic == LogTopic::out_of_memory && mode_of_kill_) {
@@ -284,6 +255,7 @@ void LogDiagnosis::State::record(const CompiledPattern& compiled, const LogExpre
     if (following_ > 0) speaker_ = speaker_of(parsed_line.message);
     seen.fields = std::move(fields);
     seen_.push_back(std::move(seen));
+    remember_list(seen_.back());
   }
   if (pattern.topic == LogTopic::out_of_memory) mode_of_kill_.reset();
   Seen& seen = seen_[known->second];
@@ -293,6 +265,8 @@ void LogDiagnosis::State::record(const CompiledPattern& compiled, const LogExpre
     seen.pattern = &pattern;
     seen.fields = std::move(fields);
     seen.largest = evidence_text(line_, line);
+    seen.facts.reset();
+    remember_list(seen);
   }
   if (compiled.sample_group != 0 && seen.samples.size() < most_samples) {
     std::string sample = log_word(match.group(compiled.sample_group));
@@ -307,26 +281,27 @@ void LogDiagnosis::State::record(const CompiledPattern& compiled, const LogExpre
   }
 }
 
-LogFinding LogDiagnosis::State::finding_of(const Seen& seen, const LogResult& result) const {
+LogFinding LogDiagnosis::State::finding_of(const Seen& seen) const {
   const LogPattern& pattern = *seen.pattern;
   LogLine last_line = seen.last;
   last_line.time = seen.last_time;
   const std::string last = time_text(last_line);
-  std::string message = fill_in(pattern.message, seen.fields, result.page_bytes) + ".";
-  if (message.starts_with("the ")) message[0] = 'T';
-  LogFacts facts = facts_;
+  LogFacts facts = seen.facts ? *seen.facts : facts_;
   if (seen.list_before) {
     facts.last_list = seen.list_before;
     facts.last_list_time = seen.list_before_time;
   }
+  const auto [page_bytes, from] = page_size(facts);
+  std::string message = fill_in(pattern.message, seen.fields, page_bytes) + ".";
+  if (message.starts_with("the ")) message[0] = 'T';
   const TopicText topic =
-      topic_text(pattern.topic, seen.fields, seen.list.get(), facts, result.page_bytes);
+      topic_text(pattern.topic, seen.fields, seen.list.get(), facts, page_bytes);
   if (!topic.sentences.empty()) message += " " + topic.sentences;
   const bool counts_pages =
       pattern.topic == LogTopic::cma || pattern.topic == LogTopic::page_allocation;
-  if (counts_pages && result.page_size_from == PageSizeFrom::assumed) {
+  if (counts_pages && from == PageSizeFrom::assumed) {
     message += fmt::format(" The log does not say how large a page is: {} is assumed.",
-                           page_text(result.page_bytes));
+                           page_text(page_bytes));
   }
   if (!seen.samples.empty()) {
     std::string list;
@@ -360,17 +335,9 @@ LogResult LogDiagnosis::State::result() const {
   result.kernel = facts_.kernel;
   result.events_left_out = left_out_;
   result.messages_suppressed = suppressed_;
-  if (facts_.page_bytes) {
-    result.page_bytes = *facts_.page_bytes;
-    result.page_size_from = PageSizeFrom::log;
-  } else if (option_) {
-    result.page_bytes = *option_;
-    result.page_size_from = PageSizeFrom::option;
-  } else {
-    result.page_bytes = default_page_bytes;
-  }
+  std::tie(result.page_bytes, result.page_size_from) = page_size(facts_);
   for (const Seen& seen : seen_) {
-    if (seen.pattern->repeats.empty()) result.findings.push_back(finding_of(seen, result));
+    if (seen.pattern->repeats.empty()) result.findings.push_back(finding_of(seen));
   }
   const std::size_t own = result.findings.size();
   for (const Seen& seen : seen_) {
@@ -381,7 +348,7 @@ LogResult LogDiagnosis::State::result() const {
       return repeats.find(one.finding.code) != repeats.npos;
     });
     if (better == end) {
-      result.findings.push_back(finding_of(seen, result));
+      result.findings.push_back(finding_of(seen));
     } else if (better->finding.evidence.size() < most_evidence_lines) {
       better->finding.evidence.push_back(seen.evidence.front());
     }

@@ -30,6 +30,7 @@ struct LogResult {
   // Messages that the kernel says it did not print (rate limits): counts are at least what they
   // say.
   std::uint64_t messages_suppressed = 0;
+  // Of the last start of a kernel in the log, as is the kernel.
   std::uint64_t page_bytes = 4096;
   PageSizeFrom page_size_from = PageSizeFrom::assumed;
   std::string kernel;  // its version; empty where the log does not say

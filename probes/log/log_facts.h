@@ -1,20 +1,20 @@
-// What a log says of the machine that it comes from, and the sentences that a finding about memory
-// takes from there: what was needed beside what was free. No I/O.
+// What a log says of the machine that it comes from. No I/O.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "probes/log/free_memory.h"
+#include "probes/log/log_expression.h"
 #include "probes/log/log_patterns.h"
-#include "probes/log/log_template.h"
 
 namespace assay::probes {
 
-// The state of a CMA area, as a kernel with CONFIG_CMA_DEBUG prints it behind a failure.
+// The state of a CMA area, as kernels print it behind a failure: 6.12 does, 6.1 with
+// CONFIG_CMA_DEBUG.
 struct CmaFree {
   std::uint64_t free_pages = 0;
   std::uint64_t total_pages = 0;
@@ -36,16 +36,11 @@ struct LogFacts {
   std::string last_list_time;
 };
 
-struct TopicText {
-  std::string sentences;  // each with its full stop; behind the finding's own
-  // Empty: the catalog's.
-  std::vector<std::string> likely;
-  std::vector<std::string> remedy;
-};
+// A page that Linux has on any machine: a power of two from 4 to 64 KiB.
+bool is_page_size(std::uint64_t bytes);
 
-// `list` is the list of free memory that belongs to the event; null when there was none. The last
-// one of `facts` is told where the event has none of its own, with its time.
-TopicText topic_text(LogTopic topic, const LogFields& fields, const FreeMemory* list,
-                     const LogFacts& facts, std::uint64_t page_bytes);
+// Takes one fact that a line tells. Those of the reading itself (kernel starts, lists, what was
+// left out) are not for it: false.
+bool take_fact(LogFact fact, const LogExpression::Match& match, LogFacts& facts);
 
 }  // namespace assay::probes

@@ -193,6 +193,31 @@ TEST(Cma, knowsARequestLargerThanTheArea) {
   EXPECT_THAT(found.finding.remedy, Contains(HasSubstr("cma=128M")));
 }
 
+// kern.log holds many starts, and whoever looks for the right size of the area changes it between.
+TEST(Cma, eachStartOfTheKernelHasItsOwnAreaAndPages) {
+  const std::string first =
+      "Linux version 6.1.0-4k (gcc)\ncma: Reserved 16 MiB at 0x3e800000\n"
+      "PID hash table entries: 4096 (order: 3, 32768 bytes)\n"
+      "cma: cma_alloc: one: alloc failed, req-size: 16384 pages, ret: -12\n";
+  const std::string second =
+      "Linux version 6.1.0-16k (gcc)\ncma: Reserved 128 MiB at 0x3e800000\n"
+      "PID hash table entries: 4096 (order: 1, 32768 bytes)\n";
+  const LogResult result = diagnosed(
+      first + second + "cma: cma_alloc: two: alloc failed, req-size: 16384 pages, ret: -12\n");
+  EXPECT_THAT(finding_in(result, "CMA_ALLOC_FAILED", "CMA area one").finding.message,
+              AllOf(HasSubstr("pages of 4 KiB = 64 MiB"), HasSubstr("CMA is 16 MiB in all")));
+  EXPECT_THAT(finding_in(result, "CMA_ALLOC_FAILED", "CMA area two").finding.message,
+              AllOf(HasSubstr("pages of 16 KiB = 256 MiB"), HasSubstr("CMA is 128 MiB in all")));
+  EXPECT_EQ(result.kernel, "6.1.0-16k");
+  EXPECT_EQ(result.page_bytes, 16384U);
+  // The same area again: the largest request is told, and the start that it was in.
+  EXPECT_THAT(only_finding(first + second +
+                           "cma: cma_alloc: one: alloc failed, req-size: 16385 pages, ret: -12\n")
+                  .finding.message,
+              AllOf(HasSubstr("16385 pages of 16 KiB"), HasSubstr("128 MiB in all"),
+                    HasSubstr("Seen 2 times")));
+}
+
 TEST(Cma, busyPagesHaveAnotherCause) {
   const LogFinding found =
       only_finding("cma: cma_alloc: reserved: alloc failed, req-size: 8 pages, ret: -16\n");
