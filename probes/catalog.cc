@@ -7,6 +7,7 @@
 #include "probes/firmware/firmware_flash.h"
 #include "probes/firmware/firmware_query.h"
 #include "probes/fragmentation/fragmentation.h"
+#include "probes/log/log_diagnose.h"
 #include "probes/memory/memory_test.h"
 #include "probes/memory/row_hammer.h"
 #include "probes/pcie/pcie_link.h"
@@ -20,7 +21,7 @@ std::span<const Probe> catalog() {
       firmware_query_probe(), firmware_flash_probe(),    firmware_dfu_probe(),
       memory_test_probe(),    row_hammer_probe(),        pcie_link_probe(),
       pcie_aer_probe(),       thermal_read_probe(),      thermal_sample_probe(),
-      fragmentation_probe(),  workload_generate_probe(),
+      fragmentation_probe(),  workload_generate_probe(), log_diagnose_probe(),
   };
   return probes;
 }

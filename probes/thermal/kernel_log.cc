@@ -13,22 +13,17 @@
 namespace assay::probes {
 namespace {
 
+constexpr const char* kernel_log_path = "/dev/kmsg";
 constexpr std::size_t max_lines = 1000;
 constexpr std::size_t max_bytes = std::size_t{16} << 20;
 
 std::string read_log(const Machine& machine) {
   std::string text;
-  const auto fd = machine.open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
-  if (!fd) return text;
-  char buffer[8192];
-  // The device gives one record a read and EAGAIN at its end; EPIPE means that records were
-  // overwritten in between. A file gives all of it.
-  while (text.size() < max_bytes) {
-    const ssize_t n = ::read(fd->get(), buffer, sizeof buffer);
-    if (n < 0 && (errno == EINTR || errno == EPIPE)) continue;
-    if (n <= 0) break;
-    text.append(buffer, static_cast<std::size_t>(n));
-  }
+  // What was read before it failed is as good as any.
+  (void)read_kernel_log(machine, [&](std::string_view records) {
+    text.append(records);
+    return text.size() < max_bytes;
+  });
   return text;
 }
 
@@ -55,6 +50,21 @@ void for_each_record(std::string_view text, OnRecord on_record) {
 }
 
 }  // namespace
+
+Result<> read_kernel_log(const Machine& machine,
+                         const std::function<bool(std::string_view records)>& take) {
+  const auto fd = machine.open(kernel_log_path, O_RDONLY | O_NONBLOCK);
+  if (!fd) return std::unexpected(fd.error());
+  char buffer[8192];
+  for (;;) {
+    const ssize_t n = ::read(fd->get(), buffer, sizeof buffer);
+    // EPIPE: records were overwritten in between. EAGAIN: the device's end.
+    if (n < 0 && (errno == EINTR || errno == EPIPE)) continue;
+    if (n == 0 || (n < 0 && errno == EAGAIN)) return {};
+    if (n < 0) return fail_errno(errno, "cannot read the kernel's log", kernel_log_path);
+    if (!take({buffer, static_cast<std::size_t>(n)})) return {};
+  }
+}
 
 std::string kmsg_message(std::string_view record) {
   const std::size_t semicolon = record.find(';');

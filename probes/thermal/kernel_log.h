@@ -3,13 +3,21 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/machine.h"
+#include "base/result.h"
 
 namespace assay::probes {
+
+// Hands over what the log has now, oldest first, until it ends or `take` returns false: whole
+// records of the device, and any pieces of a file in its place. Errors: those of opening and
+// reading it.
+Result<> read_kernel_log(const Machine& machine,
+                         const std::function<bool(std::string_view records)>& take);
 
 // Messages that hold `wanted`, oldest first, at most 1,000, of the records from sequence number
 // `since` on. Empty when the log cannot be read.

@@ -13,6 +13,7 @@
 #include "probes/catalog.h"
 #include "reports/json/report.h"
 #include "station/commands/commands.h"
+#include "station/commands/diagnose_command.h"
 #include "station/commands/pcie_options.h"
 #include "station/run/execute.h"
 #include "station/run/run_folder.h"
@@ -66,6 +67,17 @@ std::vector<ProbeCommand> probe_commands() {
        {},
        add_pcie_options},
       {"thermal", "thermal.read", "  assay thermal", {}, {}, {}},
+      {"diagnose",
+       "log.diagnose",
+       "  assay diagnose kern.log                               what a saved log tells of faults\n"
+       "  journalctl -k -b -1 | assay diagnose -                the start before this one\n"
+       "  adb logcat -d -b all | assay diagnose - --json\n"
+       "  sudo assay diagnose                                   this machine's own log, as a step\n"
+       "Of a file: exit code 0 nothing found, 1 findings, 2 it cannot be read.",
+       {},
+       {},
+       {},
+       add_diagnose_options},
       {"frag", "memory.fragmentation", "  assay frag", {}, {}, {}},
       {"fw query",
        "firmware.query",

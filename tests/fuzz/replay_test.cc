@@ -16,9 +16,9 @@ extern "C" {
 using Target = int(const std::uint8_t* data, std::size_t size);
 Target fuzz_at_parser, fuzz_at_server, fuzz_board_profile, fuzz_buddyinfo, fuzz_config_space,
     fuzz_dfu_client, fuzz_dfu_device, fuzz_dfu_suffix, fuzz_firmware_image, fuzz_image_header,
-    fuzz_journal_fold, fuzz_journal_line, fuzz_kmsg_record, fuzz_memory_test_name, fuzz_model_shape,
-    fuzz_npu_pool, fuzz_semver, fuzz_smp_frame, fuzz_smp_server, fuzz_test_plan, fuzz_units,
-    fuzz_virtual_spec, fuzz_ymodem_receiver, fuzz_ymodem_sender, fuzz_zoneinfo;
+    fuzz_journal_fold, fuzz_journal_line, fuzz_kernel_log, fuzz_kmsg_record, fuzz_memory_test_name,
+    fuzz_model_shape, fuzz_npu_pool, fuzz_semver, fuzz_smp_frame, fuzz_smp_server, fuzz_test_plan,
+    fuzz_units, fuzz_virtual_spec, fuzz_ymodem_receiver, fuzz_ymodem_sender, fuzz_zoneinfo;
 }
 
 namespace assay::fuzz {
@@ -96,13 +96,13 @@ INSTANTIATE_TEST_SUITE_P(
         Named{"dfu_device", fuzz_dfu_device}, Named{"dfu_suffix", fuzz_dfu_suffix},
         Named{"firmware_image", fuzz_firmware_image}, Named{"image_header", fuzz_image_header},
         Named{"journal_fold", fuzz_journal_fold}, Named{"journal_line", fuzz_journal_line},
-        Named{"kmsg_record", fuzz_kmsg_record}, Named{"memory_test_name", fuzz_memory_test_name},
-        Named{"model_shape", fuzz_model_shape}, Named{"npu_pool", fuzz_npu_pool},
-        Named{"semver", fuzz_semver}, Named{"smp_frame", fuzz_smp_frame},
-        Named{"smp_server", fuzz_smp_server}, Named{"test_plan", fuzz_test_plan},
-        Named{"units", fuzz_units}, Named{"virtual_spec", fuzz_virtual_spec},
-        Named{"ymodem_receiver", fuzz_ymodem_receiver}, Named{"ymodem_sender", fuzz_ymodem_sender},
-        Named{"zoneinfo", fuzz_zoneinfo}),
+        Named{"kernel_log", fuzz_kernel_log}, Named{"kmsg_record", fuzz_kmsg_record},
+        Named{"memory_test_name", fuzz_memory_test_name}, Named{"model_shape", fuzz_model_shape},
+        Named{"npu_pool", fuzz_npu_pool}, Named{"semver", fuzz_semver},
+        Named{"smp_frame", fuzz_smp_frame}, Named{"smp_server", fuzz_smp_server},
+        Named{"test_plan", fuzz_test_plan}, Named{"units", fuzz_units},
+        Named{"virtual_spec", fuzz_virtual_spec}, Named{"ymodem_receiver", fuzz_ymodem_receiver},
+        Named{"ymodem_sender", fuzz_ymodem_sender}, Named{"zoneinfo", fuzz_zoneinfo}),
     [](const auto& named) { return std::string(named.param.name); });
 
 // What a seed is there for: a fuzzer that begins in front of it hardly finds the way alone.
@@ -150,6 +150,14 @@ TEST(Seeds, reachTheStateThatTheyAreFor) {
       {fuzz_journal_line, "journal_line/00", {"read"}},
       {fuzz_journal_line, "journal_line/03", {"read"}},
       {fuzz_journal_line, "journal_line/14", {"read"}},
+      {fuzz_kernel_log, "kernel_log/cma", {"CMA_ALLOC_FAILED", "pages of 65536"}},
+      {fuzz_kernel_log,
+       "kernel_log/devices",
+       {"PCIE_AER_CORRECTED", "CPU_ERROR_UNCORRECTED", "MEM_ECC_CORRECTED", "NVME_TIMEOUT",
+        "USB_DEVICE_ERROR", "MEM_PAGE_OFFLINED", "THERMAL_SHUTDOWN"}},
+      {fuzz_kernel_log, "kernel_log/kill", {"MEM_OOM_KILL", "KERNEL_HUNG_TASK", "UART_OVERRUN"}},
+      {fuzz_kernel_log, "kernel_log/npu", {"NPU_BUFFER_REFUSED", "NPU_DMA_MAP_ERROR"}},
+      {fuzz_kernel_log, "kernel_log/page-allocation", {"PAGE_ALLOC_FAILED", "pages of 16384"}},
       {fuzz_kmsg_record, "kmsg_record/throttle", {"npu: THERMAL_THROTTLE triggered at 87C"}},
       {fuzz_memory_test_name, "memory_test_name/march-c-", {"a test"}},
       {fuzz_memory_test_name, "memory_test_name/march-notation", {"a notation"}},
