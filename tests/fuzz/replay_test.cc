@@ -17,8 +17,8 @@ using Target = int(const std::uint8_t* data, std::size_t size);
 Target fuzz_at_parser, fuzz_at_server, fuzz_board_profile, fuzz_buddyinfo, fuzz_config_space,
     fuzz_dfu_client, fuzz_dfu_device, fuzz_dfu_suffix, fuzz_firmware_image, fuzz_image_header,
     fuzz_journal_fold, fuzz_journal_line, fuzz_kmsg_record, fuzz_memory_test_name, fuzz_semver,
-    fuzz_smp_frame, fuzz_smp_server, fuzz_test_plan, fuzz_units, fuzz_virtual_spec,
-    fuzz_ymodem_receiver, fuzz_ymodem_sender, fuzz_zoneinfo;
+    fuzz_setting_file, fuzz_smp_frame, fuzz_smp_server, fuzz_test_plan, fuzz_thermometer_line,
+    fuzz_units, fuzz_virtual_spec, fuzz_ymodem_receiver, fuzz_ymodem_sender, fuzz_zoneinfo;
 }
 
 namespace assay::fuzz {
@@ -97,8 +97,9 @@ INSTANTIATE_TEST_SUITE_P(
         Named{"firmware_image", fuzz_firmware_image}, Named{"image_header", fuzz_image_header},
         Named{"journal_fold", fuzz_journal_fold}, Named{"journal_line", fuzz_journal_line},
         Named{"kmsg_record", fuzz_kmsg_record}, Named{"memory_test_name", fuzz_memory_test_name},
-        Named{"semver", fuzz_semver}, Named{"smp_frame", fuzz_smp_frame},
-        Named{"smp_server", fuzz_smp_server}, Named{"test_plan", fuzz_test_plan},
+        Named{"semver", fuzz_semver}, Named{"setting_file", fuzz_setting_file},
+        Named{"smp_frame", fuzz_smp_frame}, Named{"smp_server", fuzz_smp_server},
+        Named{"test_plan", fuzz_test_plan}, Named{"thermometer_line", fuzz_thermometer_line},
         Named{"units", fuzz_units}, Named{"virtual_spec", fuzz_virtual_spec},
         Named{"ymodem_receiver", fuzz_ymodem_receiver}, Named{"ymodem_sender", fuzz_ymodem_sender},
         Named{"zoneinfo", fuzz_zoneinfo}),
@@ -120,6 +121,7 @@ TEST(Seeds, reachTheStateThatTheyAreFor) {
       {fuzz_at_server, "at_server/argument", {"AT+IPR= with 921600", "AT+IPR= with ", "AT+SLOTS?"}},
       {fuzz_at_server, "at_server/session", {"a version"}},
       {fuzz_board_profile, "board_profile/generic-linux.json", {"read"}},
+      {fuzz_board_profile, "board_profile/golden-thermal.json", {"read"}},
       {fuzz_board_profile, "board_profile/m6-mini.json", {"read"}},
       {fuzz_buddyinfo, "buddyinfo/one-node", {"2 zones"}},
       {fuzz_buddyinfo, "buddyinfo/two-nodes", {"2 zones"}},
@@ -156,6 +158,14 @@ TEST(Seeds, reachTheStateThatTheyAreFor) {
       {fuzz_memory_test_name, "memory_test_name/pattern", {"a test"}},
       {fuzz_semver, "semver/build", {"3 versions"}},
       {fuzz_semver, "semver/three", {"3 versions"}},
+      {fuzz_setting_file, "setting_file/not-set", {"not set"}},
+      {fuzz_setting_file, "setting_file/set", {"set to 1800"}},
+      {fuzz_setting_file, "setting_file/twice", {"set to 7"}},
+      {fuzz_thermometer_line, "thermometer_line/celsius", {"a temperature"}},
+      {fuzz_thermometer_line, "thermometer_line/fahrenheit", {"a temperature"}},
+      {fuzz_thermometer_line, "thermometer_line/plain-pairs", {"6 pairs", "a calibration"}},
+      {fuzz_thermometer_line, "thermometer_line/timed-pairs", {"19 pairs", "a calibration"}},
+      {fuzz_thermometer_line, "thermometer_line/typed", {"both typed"}},
       {fuzz_smp_frame, "smp_frame/echo", {"a packet of 14 bytes"}},
       {fuzz_smp_frame, "smp_frame/with-log", {"a packet of 9 bytes"}},
       {fuzz_smp_server, "smp_server/questions", {"an answer"}},
