@@ -10,9 +10,9 @@
 namespace assay {
 namespace {
 
-constexpr std::array<std::string_view, 19> units = {
-    "1",   "%",   "By",   "By/s",  "Bd", "GBy/s", "s", "ms",      "Cel",      "Hz",
-    "MHz", "GHz", "GT/s", "lanes", "W",  "V",     "A", "{token}", "{token}/s"};
+constexpr std::array<std::string_view, 22> units = {
+    "1",   "%",    "By",    "By/s", "Bd", "GBy/s", "s",       "ms",        "Cel", "Hz",  "MHz",
+    "GHz", "GT/s", "lanes", "W",    "V",  "A",     "{token}", "{token}/s", "K",   "K/W", "/min"};
 
 struct Suffix {
   std::string_view text;

@@ -18,10 +18,11 @@ namespace assay::probes {
 
 std::span<const Probe> catalog() {
   static const std::vector<Probe> probes = {
-      firmware_query_probe(), firmware_flash_probe(),    firmware_dfu_probe(),
-      memory_test_probe(),    row_hammer_probe(),        pcie_link_probe(),
-      pcie_aer_probe(),       thermal_read_probe(),      thermal_sample_probe(),
-      fragmentation_probe(),  workload_generate_probe(), log_diagnose_probe(),
+      firmware_query_probe(),    firmware_flash_probe(),    firmware_dfu_probe(),
+      memory_test_probe(),       row_hammer_probe(),        pcie_link_probe(),
+      pcie_aer_probe(),          thermal_read_probe(),      thermal_sample_probe(),
+      thermal_watch_probe(),     thermal_calibrate_probe(), fragmentation_probe(),
+      workload_generate_probe(), log_diagnose_probe(),
   };
   return probes;
 }

@@ -56,13 +56,26 @@ struct FrequencyProfile {
   std::int64_t tolerance_hz = 0;
 };
 
+// What a board of this kind that is known to be good showed: `assay thermal watch` prints it.
+struct GoldenThermal {
+  double time_s = 0;  // time constant, its temperature against its power or load
+  // Kelvin for a watt, where the board measures its power; else kelvin from rest to full load.
+  std::optional<double> resistance_k_per_w;
+  std::optional<double> rise_k;
+  std::int64_t base_mc = 0;            // without power (or, without its measurement, at rest)
+  std::int64_t base_tolerance_mc = 0;  // by how much the room may differ
+  double tolerance = 0;                // of all other figures, 0.15 is 15 %
+};
+
 struct ThermalProfile {
   std::string zone;  // "thermal_zone0"
   std::int64_t limit_mc = 0;
+  std::int64_t uncertainty_mc = 0;  // of a reading, k = 2: the limit's guard band
   std::int64_t throttle_mc = 0;
   std::string offset_file;
   std::string offset_key;
   std::optional<FrequencyProfile> frequency;
+  std::optional<GoldenThermal> golden;
 };
 
 struct MappingProfile {

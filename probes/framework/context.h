@@ -18,6 +18,7 @@
 #include "base/worker_pool.h"
 #include "probes/framework/board_profile.h"
 #include "probes/framework/parameters.h"
+#include "probes/framework/prompt.h"
 #include "probes/memory/ram.h"
 #include "reports/record/recorder.h"
 #include "runtime/device/npu_device.h"
@@ -34,6 +35,7 @@ struct Bench {
   std::string uart_port;  // empty: found by the profile's USB ids
   // Where firmware images that a profile names are looked for.
   std::vector<std::string> firmware_folders = {};
+  Prompt* prompt = nullptr;  // null: nobody to ask
 };
 
 struct StepContext {
@@ -62,6 +64,8 @@ class Monitor {
  public:
   virtual ~Monitor() = default;
   virtual Result<> sample() = 0;
+  // Once, behind the last sample and before the step's series end: what all samples tell.
+  virtual void finish() {}
 };
 
 // `limits` are those that the plan sets for the monitor, by measurement.

@@ -318,7 +318,7 @@ constexpr LogPattern patterns[] = {
      "{task}", "{task} (process {pid}) waited for more than {seconds} seconds without a break"},
 };
 
-constexpr LogFactPattern facts[] = {
+constexpr LogFactPattern fact_patterns[] = {
     {LogFact::kernel, "Linux version ", "Linux version (\\S+)"},
     // A table of 2^order pages: "(order: 11, 8388608 bytes" (mm/mm_init.c,
     // alloc_large_system_hash).
@@ -357,7 +357,7 @@ std::span<const LogPattern> log_patterns() {
 }
 
 std::span<const LogFactPattern> log_fact_patterns() {
-  return facts;
+  return fact_patterns;
 }
 
 }  // namespace assay::probes

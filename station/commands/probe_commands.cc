@@ -15,6 +15,7 @@
 #include "station/commands/commands.h"
 #include "station/commands/diagnose_command.h"
 #include "station/commands/pcie_options.h"
+#include "station/commands/terminal_prompt.h"
 #include "station/run/execute.h"
 #include "station/run/run_folder.h"
 #include "station/run/runner.h"
@@ -66,7 +67,35 @@ std::vector<ProbeCommand> probe_commands() {
        {},
        {},
        add_pcie_options},
-      {"thermal", "thermal.read", "  assay thermal", {}, {}, {}},
+      {"thermal",
+       "thermal.read",
+       "  assay thermal                                         all that this machine has, now\n"
+       "  assay thermal --time 30s                              and whether a sensor sticks or "
+       "jumps\n"
+       "  assay thermal watch --help, assay thermal calibrate --help",
+       {},
+       {},
+       {}},
+      {"thermal watch",
+       "thermal.watch",
+       "  assay thermal watch --board m6-mini --time 12min      what it prints of a good board is "
+       "what\n"
+       "                                                        a profile calls \"golden\"\n"
+       "  assay thermal watch --virtual --time 15s --fault thermal-gap",
+       {},
+       {},
+       {}},
+      {"thermal calibrate",
+       "thermal.calibrate",
+       "  sudo assay thermal calibrate --board m6-mini          asks for readings of a "
+       "thermometer\n"
+       "  assay thermal calibrate --pairs readings.csv --config npu.conf --dry-run\n"
+       "  assay thermal calibrate --board m6-mini --thermometer /dev/ttyUSB1@9600 --accuracy 0.3C\n"
+       "The file's other lines, their order and its mode stay; the file before is kept beside it "
+       "(.bak).",
+       {},
+       {},
+       {}},
       {"diagnose",
        "log.diagnose",
        "  assay diagnose kern.log                               what a saved log tells of faults\n"
@@ -260,7 +289,10 @@ Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
   if (!library) return std::unexpected(library.error());
   const auto signals = take_signals(SignalsFor::lines);
   if (!signals) return std::unexpected(signals.error());
-  const auto session = Session::open(*library, options.session);
+  TerminalPrompt prompt;
+  SessionOptions session_options = options.session;
+  session_options.prompt = &prompt;
+  const auto session = Session::open(*library, session_options);
   if (!session) return std::unexpected(session.error());
   const PlanStep& step = plan->steps.front();
   if (auto ready = preflight(step, (*session)->bench()); !ready) {
@@ -293,6 +325,16 @@ Result<int> run(const ProbeCommand& command, const ProbeOptions& options,
            error.symptom == symptom_of(ErrorKind::bad_file);
   });
   return verdict == reports::Verdict::incomplete && wrong_use ? 2 : exit_code(verdict);
+}
+
+// "assay thermal --virtual calibrate": an option of the command above, which would be lost.
+Result<> nothing_in_front(CLI::App& command) {
+  for (const CLI::Option* option : command.get_parent()->get_options()) {
+    if (option->count() == 0) continue;
+    return fail(ErrorKind::usage, "stands in front of the command", option->get_name(),
+                "write it behind " + command.get_name());
+  }
+  return {};
 }
 
 void add(CLI::App& app, Invocation& invocation, const ProbeCommand& probe_command) {
@@ -332,7 +374,13 @@ void add(CLI::App& app, Invocation& invocation, const ProbeCommand& probe_comman
   command->footer(std::string("Examples:\n") + probe_command.example);
   const Instead instead =
       probe_command.add_options != nullptr ? probe_command.add_options(*command) : nullptr;
-  command->callback([options, probe_command, instead, &invocation] {
+  command->callback([options, probe_command, instead, command, &invocation] {
+    // A command below this one was typed, and did the work.
+    if (!command->get_subcommands().empty()) return;
+    if (auto alone = nothing_in_front(*command); !alone) {
+      invocation.exit_code = report_error(alone.error());
+      return;
+    }
     auto code = instead ? instead(options->json) : std::nullopt;
     if (!code) code = run(probe_command, *options, invocation.command_line);
     invocation.exit_code = *code ? **code : report_error(code->error());

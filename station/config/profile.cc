@@ -60,9 +60,30 @@ void read_pcie(ObjectReader& r, probes::PcieProfile& pcie) {
   if (r.has("claimed_gbps")) pcie.claimed_gbps = r.number("claimed_gbps", 0.01, 2000);
 }
 
+}  // namespace
+
+probes::GoldenThermal read_golden_thermal(ObjectReader& r) {
+  probes::GoldenThermal golden;
+  golden.time_s = r.number("time_s", 0.01, 100'000);
+  if (r.has("resistance_k_per_w")) {
+    golden.resistance_k_per_w = r.number("resistance_k_per_w", 0.001, 1000);
+  }
+  if (r.has("rise_k")) golden.rise_k = r.number("rise_k", 0.1, 200);
+  golden.base_mc = r.integer("base_mc", -40'000, 125'000);
+  golden.base_tolerance_mc = r.integer("base_tolerance_mc", 0, 50'000);
+  golden.tolerance = r.number("tolerance", 0.01, 1);
+  if (!r.failed() && !golden.resistance_k_per_w && !golden.rise_k) {
+    r.refuse("", "expected \"resistance_k_per_w\" or \"rise_k\"");
+  }
+  return golden;
+}
+
+namespace {
+
 void read_thermal(ObjectReader& r, probes::ThermalProfile& thermal) {
   thermal.zone = r.text("zone");
   thermal.limit_mc = r.integer("limit_mc", -40'000, 200'000);
+  if (r.has("uncertainty_mc")) thermal.uncertainty_mc = r.integer("uncertainty_mc", 0, 20'000);
   thermal.throttle_mc = r.integer("throttle_mc", -40'000, 200'000);
   thermal.offset_file = r.text("offset_file");
   thermal.offset_key = r.text("offset_key");
@@ -72,6 +93,7 @@ void read_thermal(ObjectReader& r, probes::ThermalProfile& thermal) {
                                                  f.integer("throttled", 1, max_hz),
                                                  f.integer("tolerance", 0, max_hz)};
   });
+  r.optional_object("golden", [&](ObjectReader& g) { thermal.golden = read_golden_thermal(g); });
   if (!r.failed() && thermal.throttle_mc <= thermal.limit_mc) {
     r.refuse("throttle_mc", "\"throttle_mc\": expected more than limit_mc");
   }

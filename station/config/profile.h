@@ -10,4 +10,9 @@ namespace assay::station {
 // Errors: bad_file with file:line:column and what was expected.
 Result<probes::BoardProfile> parse_profile(const LocatedJson& file);
 
+class ObjectReader;
+
+// The object "golden" of a profile's thermal part.
+probes::GoldenThermal read_golden_thermal(ObjectReader& r);
+
 }  // namespace assay::station

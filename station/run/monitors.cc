@@ -38,7 +38,10 @@ MonitorThread::~MonitorThread() {
   if (!thread_.joinable()) return;
   thread_.request_stop();
   thread_.join();
-  for (Entry& entry : entries_) sample(entry);
+  for (Entry& entry : entries_) {
+    sample(entry);
+    if (!entry.broken) entry.monitor->finish();
+  }
 }
 
 void MonitorThread::sample(Entry& entry) {

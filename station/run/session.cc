@@ -77,6 +77,8 @@ Result<std::unique_ptr<Session>> Session::open(const Library& library,
     auto started = VirtualBoard::start(*spec, session->board_, *faults);
     if (!started) return std::unexpected(started.error());
     session->virtual_board_ = std::move(*started);
+    // Its heat moves faster than that of the board that it stands for.
+    if (session->board_.thermal && spec->golden) session->board_.thermal->golden = spec->golden;
     VirtualBoard& board_side = *session->virtual_board_;
     session->bench_ = std::make_unique<probes::Bench>(
         probes::Bench{board_side.machine(),
@@ -93,6 +95,7 @@ Result<std::unique_ptr<Session>> Session::open(const Library& library,
         probes::Bench{session->machine_, session->board_, *session->host_npu_, *session->real_ram_,
                       session->workers_, options.port, library.firmware_folders()});
   }
+  session->bench_->prompt = options.prompt;
   return session;
 }
 

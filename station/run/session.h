@@ -20,8 +20,9 @@ struct SessionOptions {
   std::string board;  // empty: the only virtual board, or generic-linux
   bool is_virtual = false;
   std::vector<std::string> faults;
-  std::string port;    // of the UART; empty: found by the profile
-  std::string serial;  // that a virtual board shall have; empty: its specification's
+  std::string port;                  // of the UART; empty: found by the profile
+  probes::Prompt* prompt = nullptr;  // outlives the session; null: nobody to ask
+  std::string serial;                // that a virtual board shall have; empty: its specification's
 };
 
 class Session {

@@ -6,7 +6,7 @@
 namespace assay::station {
 
 std::span<const FaultInfo> fault_catalog() {
-  static constexpr std::array<FaultInfo, 12> catalog = {{
+  static constexpr std::array<FaultInfo, 13> catalog = {{
       {Fault::fw_old, "fw-old", "the firmware that the board was first shipped with"},
       {Fault::fw_silent, "fw-silent", "nothing comes from the UART"},
       {Fault::fw_garbage, "fw-garbage", "bits flip on the UART"},
@@ -19,6 +19,7 @@ std::span<const FaultInfo> fault_catalog() {
       {Fault::pcie_x1, "pcie-x1", "the NPU's link trains with one lane, in a slot of 25 W"},
       {Fault::pcie_gen1, "pcie-gen1", "the NPU's link trains at 2.5 GT/s, in a slot of 25 W"},
       {Fault::thermal_gap, "thermal-gap", "a gap under the heat spreader"},
+      {Fault::thermal_drift, "thermal-drift", "the temperature sensor reads too little"},
       {Fault::fragmented, "fragmented", "pinned pages that defragmenting cannot move"},
   }};
   return catalog;

@@ -23,6 +23,7 @@ enum class Fault {
   pcie_x1,
   pcie_gen1,
   thermal_gap,
+  thermal_drift,
   fragmented
 };
 

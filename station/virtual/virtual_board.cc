@@ -2,11 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
 #include <condition_variable>
 #include <filesystem>
 
 #include "base/atomic_file.h"
 #include "base/clock.h"
+#include "probes/thermal/setting_file.h"
 #include "station/virtual/faulty_ram.h"
 #include "station/virtual/firmware_chip.h"
 #include "station/virtual/pci_config.h"
@@ -16,7 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* clock_device = "/sys/class/thermal/cooling_device0";
+constexpr const char* power_chip = "/sys/class/hwmon/hwmon0";
+
 constexpr auto tick = std::chrono::milliseconds(50);
+constexpr std::int64_t look_interval_ns = 200 * ns_per_ms;
 // The hardware lets go of the throttle this far below its wall.
 constexpr double throttle_hysteresis_c = 3.0;
 
@@ -115,7 +121,9 @@ VirtualBoard::VirtualBoard(VirtualSpec spec, probes::BoardProfile profile, const
       firmware_(std::move(firmware)),
       npu_(make_frames(spec_, faults), make_rules(profile_, chip_path(folder_))),
       ram_(make_ram(faults)),
-      thermal_(spec_, faults.contains(Fault::thermal_gap)) {}
+      thermal_(spec_, faults.contains(Fault::thermal_gap)),
+      has_drift_fault_(faults.contains(Fault::thermal_drift)),
+      power_w_(spec_.idle_w) {}
 
 VirtualBoard::~VirtualBoard() {
   if (!life_.joinable()) return;
@@ -140,14 +148,29 @@ Result<> VirtualBoard::write_fixed_files(const Faults& faults) {
                                     "MemAvailable:   {} kB\n",
                                     total_kb, free_kb, free_kb)},
       {"/etc/npu_boot.cfg", "auto_recover=1\n"}};
-  if (profile_.thermal) {
-    files.emplace_back("/sys/class/thermal/" + profile_.thermal->zone + "/type", "npu-thermal\n");
-    files.emplace_back(profile_.thermal->offset_file, profile_.thermal->offset_key + "=0\n");
-  }
   for (const auto& [path, content] : files) {
     if (auto written = write(path, content); !written) return written;
   }
+  if (auto written = write_fixed_thermal_files(); !written) return written;
   log("Booting " + spec_.kernel);
+  return {};
+}
+
+Result<> VirtualBoard::write_fixed_thermal_files() {
+  if (!profile_.thermal) return {};
+  const std::string zone = "/sys/class/thermal/" + profile_.thermal->zone;
+  for (const auto& [path, content] : {
+           std::pair<std::string, std::string>{zone + "/type", "npu-thermal\n"},
+           {zone + "/mode", "enabled\n"},
+           {zone + "/trip_point_0_type", "passive\n"},
+           {zone + "/trip_point_0_temp", fmt::format("{}\n", profile_.thermal->throttle_mc)},
+           {std::string(clock_device) + "/type", "npu-clock\n"},
+           {std::string(clock_device) + "/max_state", "1\n"},
+           {std::string(power_chip) + "/name", "npu_power\n"},
+           {profile_.thermal->offset_file, profile_.thermal->offset_key + "=0\n"},
+       }) {
+    if (auto written = write(path, content); !written) return written;
+  }
   return {};
 }
 
@@ -210,16 +233,44 @@ Result<> VirtualBoard::write_memory_files() {
 Result<> VirtualBoard::write_thermal_files() {
   if (!profile_.thermal) return {};
   std::normal_distribution<double> noise(0, static_cast<double>(spec_.sensor_noise_mc));
-  const double mc = thermal_.sensor_c() * 1000 + (spec_.sensor_noise_mc > 0 ? noise(random_) : 0);
+  follow_firmware();
+  const double mc = thermal_.sensor_c() * 1000 + static_cast<double>(offset_mc_) +
+                    static_cast<double>(drifts_ ? spec_.sensor_drift_mc : 0) +
+                    (spec_.sensor_noise_mc > 0 ? noise(random_) : 0);
   if (auto written = write("/sys/class/thermal/" + profile_.thermal->zone + "/temp",
                            fmt::format("{}\n", static_cast<std::int64_t>(mc)));
       !written) {
     return written;
   }
+  for (const auto& [path, content] :
+       {std::pair<std::string, std::string>{std::string(clock_device) + "/cur_state",
+                                            throttled_ ? "1\n" : "0\n"},
+        {std::string(power_chip) + "/power1_input", fmt::format("{:.0f}\n", power_w_ * 1e6)}}) {
+    if (auto written = write(path, content); !written) return written;
+  }
   if (!profile_.thermal->frequency) return {};
   const auto& frequency = *profile_.thermal->frequency;
   return write(frequency.file,
                fmt::format("{}\n", throttled_ ? frequency.throttled_hz : frequency.nominal_hz));
+}
+
+// What the firmware makes of the sensor, and the driver of the calibration that it was given.
+void VirtualBoard::follow_firmware() {
+  const std::int64_t now = monotonic_ns();
+  if (now - looked_ns_ < look_interval_ns) return;
+  looked_ns_ = now;
+  // In the middle of an update nobody knows: it stays as it was.
+  if (const auto running = running_version(chip_path(folder_))) {
+    drifts_ = has_drift_fault_ || *running < spec_.drift_corrected_since;
+  }
+  const auto file = machine_.read(profile_.thermal->offset_file);
+  if (!file) return;
+  const auto setting = probes::setting_in(*file, profile_.thermal->offset_key);
+  std::int64_t offset = 0;
+  if (setting && std::from_chars(setting->data(), setting->data() + setting->size(), offset).ec ==
+                     std::errc{}) {
+    offset_mc_ = offset;
+  }
 }
 
 void VirtualBoard::advance(double seconds) {
@@ -229,7 +280,8 @@ void VirtualBoard::advance(double seconds) {
             static_cast<double>(profile_.thermal->frequency->nominal_hz);
   }
   const double busy = static_cast<double>(npu_.active_units()) / npu_.units();
-  thermal_.advance(seconds, spec_.idle_w + (spec_.peak_w - spec_.idle_w) * busy * clock);
+  power_w_ = spec_.idle_w + (spec_.peak_w - spec_.idle_w) * busy * clock;
+  thermal_.advance(seconds, power_w_);
   if (!profile_.thermal) return;
   const double wall_c = static_cast<double>(profile_.thermal->throttle_mc) / 1000;
   // The hardware looks at its core, not at the sensor that the system reads.

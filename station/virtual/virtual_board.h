@@ -47,9 +47,11 @@ class VirtualBoard {
 
   Result<> write_fixed_files(const Faults& faults);
   Result<> write_pci(const Faults& faults);
+  Result<> write_fixed_thermal_files();
   Result<> write_live_files();
   Result<> write_memory_files();
   Result<> write_thermal_files();
+  void follow_firmware();
   Result<> write(const std::string& path, const std::string& content) const;
   void advance(double seconds);
   void log(const std::string& message);
@@ -65,6 +67,11 @@ class VirtualBoard {
   ThermalModel thermal_;
   std::mt19937_64 random_{1};
   bool throttled_ = false;
+  bool has_drift_fault_ = false;
+  double power_w_ = 0;
+  bool drifts_ = false;         // the sensor reads off, and no firmware corrects it
+  std::int64_t offset_mc_ = 0;  // that the driver adds: the board's own calibration
+  std::int64_t looked_ns_ = 0;  // at firmware and calibration
   std::string kernel_log_;
   std::uint64_t log_sequence_ = 0;
   std::uint64_t written_generation_ = UINT64_MAX;  // of the NPU's memory files

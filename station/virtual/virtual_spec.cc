@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/semver.h"
+#include "station/config/profile.h"
 #include "station/config/reader.h"
 
 namespace assay::station {
@@ -94,6 +95,10 @@ Result<VirtualSpec> parse_virtual_spec(const LocatedJson& file) {
     spec.core_time_s = t.number("core_time_s", 0.1, 3600);
     spec.spreader_time_s = t.number("spreader_time_s", 0.1, 36'000);
     spec.sensor_noise_mc = t.integer("sensor_noise_mc", 0, 10'000);
+    spec.sensor_drift_mc = t.integer("sensor_drift_mc", -20'000, 20'000);
+    const std::string since = version_text(t, "drift_corrected_since");
+    if (!t.failed()) spec.drift_corrected_since = *parse_semantic_version(since);
+    t.optional_object("golden", [&](ObjectReader& g) { spec.golden = read_golden_thermal(g); });
   });
   r.objects("pci", [&](ObjectReader& p) { read_pci(p, spec.pci.emplace_back()); });
   if (!r.failed() && spec.pool_bytes > spec.memory_bytes * 3 / 4) {

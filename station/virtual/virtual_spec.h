@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "base/semver.h"
+#include "probes/framework/board_profile.h"
 #include "station/config/located_json.h"
 
 namespace assay::station {
@@ -47,6 +50,11 @@ struct VirtualSpec {
   double core_time_s = 0;
   double spreader_time_s = 0;
   std::int64_t sensor_noise_mc = 0;
+  // Of the fault "thermal-drift", and of a firmware before the one that corrects it.
+  std::int64_t sensor_drift_mc = 0;
+  SemanticVersion drift_corrected_since;
+  // What a good one of these shows; the profile's figures are of a board that takes its time.
+  std::optional<probes::GoldenThermal> golden;
   std::vector<VirtualPciFunction> pci;
 };
 

@@ -155,6 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"pcie-x1", {"pcie.link"}, {"PCIE_LINK_DEGRADED"}, "", true},
         FaultCase{"pcie-gen1", {"pcie.link"}, {"PCIE_LINK_DEGRADED"}},
         FaultCase{"thermal-gap", {"workload.dense"}, {"THERMAL_THROTTLE"}, "workload.moe", true},
+        FaultCase{"thermal-drift", {"thermal.read"}, {"THERMAL_SENSOR_DRIFT"}},
         FaultCase{"fragmented", {"workload.dense"}, {"NPU_POOL_FRAGMENTED"}, "", true}),
     [](const auto& instance) {
       std::string name = instance.param.fault;

@@ -17,8 +17,9 @@ using Target = int(const std::uint8_t* data, std::size_t size);
 Target fuzz_at_parser, fuzz_at_server, fuzz_board_profile, fuzz_buddyinfo, fuzz_config_space,
     fuzz_dfu_client, fuzz_dfu_device, fuzz_dfu_suffix, fuzz_firmware_image, fuzz_image_header,
     fuzz_journal_fold, fuzz_journal_line, fuzz_kernel_log, fuzz_kmsg_record, fuzz_memory_test_name,
-    fuzz_model_shape, fuzz_npu_pool, fuzz_semver, fuzz_smp_frame, fuzz_smp_server, fuzz_test_plan,
-    fuzz_units, fuzz_virtual_spec, fuzz_ymodem_receiver, fuzz_ymodem_sender, fuzz_zoneinfo;
+    fuzz_model_shape, fuzz_npu_pool, fuzz_semver, fuzz_setting_file, fuzz_smp_frame,
+    fuzz_smp_server, fuzz_test_plan, fuzz_thermometer_line, fuzz_units, fuzz_virtual_spec,
+    fuzz_ymodem_receiver, fuzz_ymodem_sender, fuzz_zoneinfo;
 }
 
 namespace assay::fuzz {
@@ -99,8 +100,9 @@ INSTANTIATE_TEST_SUITE_P(
         Named{"kernel_log", fuzz_kernel_log}, Named{"kmsg_record", fuzz_kmsg_record},
         Named{"memory_test_name", fuzz_memory_test_name}, Named{"model_shape", fuzz_model_shape},
         Named{"npu_pool", fuzz_npu_pool}, Named{"semver", fuzz_semver},
-        Named{"smp_frame", fuzz_smp_frame}, Named{"smp_server", fuzz_smp_server},
-        Named{"test_plan", fuzz_test_plan}, Named{"units", fuzz_units},
+        Named{"setting_file", fuzz_setting_file}, Named{"smp_frame", fuzz_smp_frame},
+        Named{"smp_server", fuzz_smp_server}, Named{"test_plan", fuzz_test_plan},
+        Named{"thermometer_line", fuzz_thermometer_line}, Named{"units", fuzz_units},
         Named{"virtual_spec", fuzz_virtual_spec}, Named{"ymodem_receiver", fuzz_ymodem_receiver},
         Named{"ymodem_sender", fuzz_ymodem_sender}, Named{"zoneinfo", fuzz_zoneinfo}),
     [](const auto& named) { return std::string(named.param.name); });
@@ -121,6 +123,7 @@ TEST(Seeds, reachTheStateThatTheyAreFor) {
       {fuzz_at_server, "at_server/argument", {"AT+IPR= with 921600", "AT+IPR= with ", "AT+SLOTS?"}},
       {fuzz_at_server, "at_server/session", {"a version"}},
       {fuzz_board_profile, "board_profile/generic-linux.json", {"read"}},
+      {fuzz_board_profile, "board_profile/golden-thermal.json", {"read"}},
       {fuzz_board_profile, "board_profile/m6-mini.json", {"read"}},
       {fuzz_buddyinfo, "buddyinfo/one-node", {"2 zones"}},
       {fuzz_buddyinfo, "buddyinfo/two-nodes", {"2 zones"}},
@@ -169,6 +172,14 @@ TEST(Seeds, reachTheStateThatTheyAreFor) {
       {fuzz_npu_pool, "npu_pool/with-others", {"3 mappings"}},
       {fuzz_semver, "semver/build", {"3 versions"}},
       {fuzz_semver, "semver/three", {"3 versions"}},
+      {fuzz_setting_file, "setting_file/not-set", {"not set"}},
+      {fuzz_setting_file, "setting_file/set", {"set to 1800"}},
+      {fuzz_setting_file, "setting_file/twice", {"set to 7"}},
+      {fuzz_thermometer_line, "thermometer_line/celsius", {"a temperature"}},
+      {fuzz_thermometer_line, "thermometer_line/fahrenheit", {"a temperature"}},
+      {fuzz_thermometer_line, "thermometer_line/plain-pairs", {"6 pairs", "a calibration"}},
+      {fuzz_thermometer_line, "thermometer_line/timed-pairs", {"19 pairs", "a calibration"}},
+      {fuzz_thermometer_line, "thermometer_line/typed", {"both typed"}},
       {fuzz_smp_frame, "smp_frame/echo", {"a packet of 14 bytes"}},
       {fuzz_smp_frame, "smp_frame/with-log", {"a packet of 9 bytes"}},
       {fuzz_smp_server, "smp_server/questions", {"an answer"}},

@@ -64,6 +64,7 @@ Outcome BenchFixture::monitor(const probes::Probe& probe,
     auto made = probe.monitor(probes::MonitorContext{shared, recorder, limits});
     if (!made) return std::unexpected(made.error());
     work(**made);
+    (*made)->finish();
     return {};
   });
 }

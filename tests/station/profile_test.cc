@@ -45,6 +45,30 @@ TEST(Profile, aBoardMayHaveNothingButAName) {
   EXPECT_FALSE(board->uart || board->thermal || board->npu || board->memory);
 }
 
+std::string with_golden(const std::string& golden) {
+  return with(R"("thermal": {"zone": "thermal_zone0", "limit_mc": 85000, "uncertainty_mc": 1500,
+      "throttle_mc": 87000, "offset_file": "/etc/x.conf", "offset_key": "t", "golden": {)" +
+              golden + "}}");
+}
+
+TEST(Profile, readsWhatAGoldenBoardShowed) {
+  const auto board =
+      profile_of(with_golden(R"("time_s": 72.5, "resistance_k_per_w": 1.8, "base_mc": 25000,
+                     "base_tolerance_mc": 3000, "tolerance": 0.15)"));
+  ASSERT_TRUE(board) << board.error().text();
+  EXPECT_EQ(board->thermal->uncertainty_mc, 1500);
+  ASSERT_TRUE(board->thermal->golden);
+  EXPECT_EQ(board->thermal->golden->time_s, 72.5);
+  EXPECT_EQ(board->thermal->golden->resistance_k_per_w, 1.8);
+  EXPECT_EQ(board->thermal->golden->rise_k, std::nullopt);
+  EXPECT_EQ(board->thermal->golden->base_mc, 25'000);
+  // One of both it must have.
+  EXPECT_FALSE(profile_of(with_golden(
+      R"("time_s": 72.5, "base_mc": 25000, "base_tolerance_mc": 3000, "tolerance": 0.15)")));
+  EXPECT_TRUE(profile_of(with_golden(R"("time_s": 72.5, "rise_k": 47, "base_mc": 25000,
+                                        "base_tolerance_mc": 3000, "tolerance": 0.15)")));
+}
+
 TEST(Profile, saysWhatIsWrongAndWhere) {
   const struct {
     std::string text;

@@ -1,10 +1,10 @@
 """The JSON schemas of boards and plans say what the loader says.
 
-Every shipped file, and every file made from one by deleting a value, giving it a wrong type or
+Every shipped file, a board with what no shipped one has, and every file made from one by deleting a value, giving it a wrong type or
 adding an unknown key, is put to both. What the loader takes, the schema must take; a wrong type or
 an unknown key must be refused by both.
 
-usage: schema_agreement.py BOARDS_FOLDER ASSAY_PROGRAM
+usage: schema_agreement.py BOARDS_FOLDER ASSAY_PROGRAM MORE_BOARD...
 """
 import copy
 import json
@@ -17,6 +17,7 @@ import jsonschema
 
 boards = pathlib.Path(sys.argv[1])
 program = sys.argv[2]
+more_boards = [pathlib.Path(name) for name in sys.argv[3:]]
 
 
 def places(node, path=()):
@@ -56,7 +57,7 @@ def mutations(document):
 def main():
     failures = count = 0
     with tempfile.TemporaryDirectory() as folder:
-        for kind, files in (("board", boards.glob("*.json")), ("plan", boards.glob("plans/*.json"))):
+        for kind, files in (("board", [*boards.glob("*.json"), *more_boards]), ("plan", boards.glob("plans/*.json"))):
             schema = json.loads((boards / "schema" / f"{kind}.schema.json").read_text())
             jsonschema.Draft202012Validator.check_schema(schema)
             check = jsonschema.Draft202012Validator(schema)

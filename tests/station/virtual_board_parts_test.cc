@@ -3,6 +3,8 @@
 
 #include "probes/fragmentation/buddyinfo.h"
 #include "probes/pcie/config_space.h"
+#include "probes/thermal/thermal_diagnosis.h"
+#include "probes/thermal/thermal_fit.h"
 #include "station/virtual/firmware_chip.h"
 #include "station/virtual/page_frames.h"
 #include "station/virtual/pci_config.h"
@@ -165,6 +167,35 @@ TEST(ThermalModel, isStableWhateverTheStep) {
   ThermalModel fine(spec(), true);
   for (int i = 0; i < 100'000; ++i) fine.advance(0.01, 32);
   EXPECT_NEAR(coarse.core_c(), fine.core_c(), 0.1);
+}
+
+// The golden board of the specification is what its own model comes to.
+TEST(ThermalModel, isItsOwnGoldenBoard) {
+  const VirtualSpec s = spec();
+  ASSERT_TRUE(s.golden);
+  ThermalModel good(s, false);
+  std::vector<probes::ThermalSample> samples;
+  for (int i = 0; i < 1200; ++i) {
+    const double power = i < 200 ? s.idle_w : s.peak_w;
+    good.advance(0.01, power);
+    if (i % 10 == 0) samples.push_back({i * 0.01, good.sensor_c(), power});
+  }
+  const auto fit = probes::fit_first_order(samples, true);
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(probes::compare_with_golden(*fit, true, *s.golden)->cause, probes::ThermalCause::none);
+  EXPECT_NEAR(fit->resistance, *s.golden->resistance_k_per_w, 0.02);
+  EXPECT_NEAR(fit->time_s, s.golden->time_s, 0.15);
+  EXPECT_NEAR(fit->base_c * 1000, static_cast<double>(s.golden->base_mc), 300);
+}
+
+TEST(VirtualSpec, theDriftIsLargerThanTheGoldenBoardsTolerance) {
+  const VirtualSpec s = spec();
+  const auto level = probes::compare_rest_with_golden(
+      static_cast<double>(s.ambient_mc + s.sensor_drift_mc) / 1000 +
+          s.idle_w * (s.core_to_spreader_k_per_w + s.spreader_to_air_k_per_w),
+      s.idle_w, *s.golden);
+  EXPECT_TRUE(level.is_off());
+  EXPECT_NEAR(level.off_k, static_cast<double>(s.sensor_drift_mc) / 1000, 0.3);
 }
 
 TEST(PciConfig, theProbeReadsWhatTheBoardWrote) {
