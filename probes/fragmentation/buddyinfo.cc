@@ -45,6 +45,25 @@ bool parse_zone(std::string_view line, BuddyZone& zone) {
   return !zone.zone.empty() && !zone.blocks.empty();
 }
 
+// In floating point: a file that lies must not wrap them.
+struct FreeCounts {
+  double pages = 0;
+  double blocks = 0;
+  double usable_pages = 0;  // in blocks of the order or above
+};
+
+FreeCounts count_free(const BuddyZone& zone, int order) {
+  FreeCounts counts;
+  for (std::size_t i = 0; i < zone.blocks.size(); ++i) {
+    const double blocks = static_cast<double>(zone.blocks[i]);
+    const double pages = std::ldexp(blocks, static_cast<int>(i));
+    counts.blocks += blocks;
+    counts.pages += pages;
+    if (static_cast<int>(i) >= order) counts.usable_pages += pages;
+  }
+  return counts;
+}
+
 }  // namespace
 
 Result<BuddyInfo> parse_buddyinfo(std::string_view text) {
@@ -90,18 +109,28 @@ int BuddyInfo::largest_order() const {
   return largest;
 }
 
+double unusable_index(const BuddyZone& zone, int order) {
+  const FreeCounts counts = count_free(zone, order);
+  return counts.pages == 0 ? 1 : (counts.pages - counts.usable_pages) / counts.pages;
+}
+
+std::optional<double> fragmentation_index(const BuddyZone& zone, int order) {
+  const FreeCounts counts = count_free(zone, order);
+  if (counts.blocks == 0 || counts.usable_pages > 0) return std::nullopt;
+  // In thousandths and whole numbers, as the kernel does.
+  const double requested = std::ldexp(1.0, order);
+  const double per_request = std::floor(counts.pages * 1000 / requested);
+  return (1000 - std::floor((1000 + per_request) / counts.blocks)) / 1000;
+}
+
 double BuddyInfo::unusable_index(int order) const {
-  double free = 0;
-  double usable = 0;
+  FreeCounts all;
   for (const BuddyZone& zone : zones) {
-    double size = 1;
-    for (std::size_t i = 0; i < zone.blocks.size(); ++i, size *= 2) {
-      const double pages = static_cast<double>(zone.blocks[i]) * size;
-      free += pages;
-      if (static_cast<int>(i) >= order) usable += pages;
-    }
+    const FreeCounts counts = count_free(zone, order);
+    all.pages += counts.pages;
+    all.usable_pages += counts.usable_pages;
   }
-  return free == 0 ? 1 : (free - usable) / free;
+  return all.pages == 0 ? 1 : (all.pages - all.usable_pages) / all.pages;
 }
 
 }  // namespace assay::probes

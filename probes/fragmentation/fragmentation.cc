@@ -5,6 +5,10 @@
 
 #include "base/units.h"
 #include "probes/fragmentation/buddyinfo.h"
+#include "probes/fragmentation/frame_runs.h"
+#include "probes/fragmentation/page_types.h"
+#include "probes/fragmentation/reservations.h"
+#include "probes/memory/page_map.h"
 
 namespace assay::probes {
 namespace {
@@ -24,9 +28,121 @@ Result<BuddyInfo> read_buddyinfo(const Machine& machine) {
   return parse_buddyinfo(*text);
 }
 
+void record_page_types(reports::StepRecorder& recorder, const std::string& text) {
+  const auto types = parse_page_types(text);
+  if (!types) {
+    recorder.log(reports::Severity::warning, types.error().text());
+    return;
+  }
+  nlohmann::json free = nlohmann::json::array();
+  for (const PageTypeZone& row : types->free) {
+    free.push_back({{"node", row.node},
+                    {"zone", row.zone},
+                    {"type", row.type},
+                    {"blocks", row.blocks},
+                    {"at_least", row.at_least}});
+  }
+  nlohmann::json blocks = nlohmann::json::array();
+  for (const PageBlocks& row : types->blocks) {
+    blocks.push_back(
+        {{"node", row.node}, {"zone", row.zone}, {"type", row.type}, {"blocks", row.blocks}});
+  }
+  recorder.detail("page_types", {{"block_order", types->block_order},
+                                 {"free", std::move(free)},
+                                 {"page_blocks", std::move(blocks)}});
+}
+
+void record_reservations(const Machine& machine, reports::StepRecorder& recorder,
+                         std::uint64_t page) {
+  if (const auto cma = read_cma(machine, page); cma && *cma) {
+    nlohmann::json areas = nlohmann::json::array();
+    for (const CmaArea& area : (*cma)->areas) {
+      nlohmann::json json{{"name", area.name}, {"bytes", area.bytes}, {"failed", area.failed}};
+      if (area.used_bytes) json["used_bytes"] = *area.used_bytes;
+      if (area.longest_free) json["longest_free_bytes"] = *area.longest_free;
+      areas.push_back(std::move(json));
+    }
+    recorder.detail("cma", {{"total_bytes", (*cma)->total_bytes},
+                            {"free_bytes", (*cma)->free_bytes},
+                            {"areas", std::move(areas)}});
+  }
+  nlohmann::json pools = nlohmann::json::array();
+  for (const HugePagePool& pool : read_huge_page_pools(machine)) {
+    pools.push_back({{"page_bytes", pool.page_bytes},
+                     {"pages", pool.pages},
+                     {"free", pool.free},
+                     {"reserved", pool.reserved},
+                     {"surplus", pool.surplus}});
+  }
+  if (!pools.empty()) recorder.detail("huge_page_pools", std::move(pools));
+  const auto iomem = machine.read("/proc/iomem");
+  if (!iomem) return;
+  const auto ranges = parse_reserved_ranges(*iomem);
+  if (!ranges) {
+    recorder.log(reports::Severity::warning, ranges.error().text());
+    return;
+  }
+  nlohmann::json reserved = nlohmann::json::array();
+  for (const ReservedRange& range : *ranges) {
+    reserved.push_back({{"first", fmt::format("{:#x}", range.first)},
+                        {"last", fmt::format("{:#x}", range.last)},
+                        {"name", range.name}});
+  }
+  if (!reserved.empty()) recorder.detail("reserved_ranges", std::move(reserved));
+}
+
+nlohmann::json run_json(const FrameRun& run, std::uint64_t page) {
+  return {{"first_frame", run.first}, {"bytes", run.frames * page}};
+}
+
 std::uint64_t largest_block_bytes(const BuddyInfo& info, std::uint64_t page) {
   const int order = info.largest_order();
   return order < 0 || order > 40 ? 0 : page << order;
+}
+
+// Beside the page allocator's own lists: what root alone is told, and what is set aside. None of it
+// is needed for the figures above it.
+void record_details(StepContext& context, const BuddyInfo& info, std::uint64_t page) {
+  const Machine& machine = context.bench.machine;
+  reports::StepRecorder& recorder = context.recorder;
+  nlohmann::json indices = nlohmann::json::array();
+  for (const BuddyZone& zone : info.zones) {
+    nlohmann::json unusable = nlohmann::json::array();
+    nlohmann::json fragmentation = nlohmann::json::array();
+    for (int order = 0; order < static_cast<int>(zone.blocks.size()); ++order) {
+      unusable.push_back(unusable_index(zone, order));
+      const auto index = fragmentation_index(zone, order);
+      fragmentation.push_back(index ? nlohmann::json(*index) : nlohmann::json());
+    }
+    indices.push_back({{"node", zone.node},
+                       {"zone", zone.zone},
+                       {"unusable_index", std::move(unusable)},
+                       {"fragmentation_index", std::move(fragmentation)}});
+  }
+  recorder.detail("indices", std::move(indices));
+  if (const auto text = machine.read("/proc/pagetypeinfo"); text) {
+    record_page_types(recorder, *text);
+  }
+  record_reservations(machine, recorder, page);
+}
+
+Result<> record_runs(StepContext& context, std::uint64_t page) {
+  const auto present = present_frames(context.bench.machine);
+  const auto runs = read_frame_runs(context.bench.machine, context.cancel, [&](std::uint64_t done) {
+    if (present) context.recorder.progress(std::min(done, *present), *present, "frames");
+  });
+  if (!runs && runs.error().kind == ErrorKind::cancelled) return std::unexpected(runs.error());
+  if (!runs) {
+    context.recorder.log(reports::Severity::info, runs.error().text());
+    return {};
+  }
+  context.recorder.measure("longest_free_run",
+                           static_cast<std::int64_t>(runs->free().frames * page), "By");
+  context.recorder.measure("longest_movable_run",
+                           static_cast<std::int64_t>(runs->movable().frames * page), "By");
+  context.recorder.detail("longest_runs", {{"free", run_json(runs->free(), page)},
+                                           {"movable", run_json(runs->movable(), page)}});
+  return {};
 }
 
 Result<> run_fragmentation(StepContext& context) {
@@ -44,7 +160,8 @@ Result<> run_fragmentation(StepContext& context) {
   }
   context.recorder.extension("assay.buddyinfo", {{"page_bytes", page}, {"zones", zones}});
   context.recorder.headline(fmt::format("order {} {}", info->largest_order(), format_gib(largest)));
-  return {};
+  record_details(context, *info, page);
+  return record_runs(context, page);
 }
 
 class FragmentationMonitor final : public Monitor {
@@ -85,11 +202,13 @@ Probe fragmentation_probe() {
   return {.name = "memory.fragmentation",
           .summary = "the largest physically contiguous block that the kernel can give",
           .parameters = {},
-          .measurements = {{"free", "By", "free memory, all zones"},
-                           {"largest_free_block", "By", "of the page allocator"},
-                           {"largest_order", "1", "with a free block"},
-                           {"unusable_index", "1",
-                            "share of free memory that is in blocks below order 9"}},
+          .measurements =
+              {{"free", "By", "free memory, all zones"},
+               {"largest_free_block", "By", "of the page allocator"},
+               {"largest_order", "1", "with a free block"},
+               {"unusable_index", "1", "share of free memory that is in blocks below order 9"},
+               {"longest_free_run", "By", "of free frames, past the largest order too; as root"},
+               {"longest_movable_run", "By", "of frames that are free or can be moved; as root"}},
           .preflight = nullptr,
           .run = run_fragmentation,
           .monitor = make_fragmentation_monitor};

@@ -12,7 +12,7 @@ struct Field {
   std::optional<std::uint64_t> value;
 };
 
-std::string_view stripped(std::string_view text) {
+std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r");
   if (first == text.npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
@@ -35,10 +35,10 @@ Result<runtime::PoolInfo> parse_pool_info(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::size_t colon = line.find(':');
     if (colon == line.npos) continue;
-    const std::string_view name = stripped(line.substr(0, colon));
+    const std::string_view name = trimmed(line.substr(0, colon));
     for (Field& field : fields) {
       if (name != field.name) continue;
-      const std::string_view number = stripped(line.substr(colon + 1));
+      const std::string_view number = trimmed(line.substr(colon + 1));
       std::uint64_t value = 0;
       const auto [at, error] = std::from_chars(number.data(), number.data() + number.size(), value);
       if (error != std::errc{} || at != number.data() + number.size() || field.value) {
