@@ -16,10 +16,10 @@ extern "C" {
 using Target = int(const std::uint8_t* data, std::size_t size);
 Target fuzz_at_parser, fuzz_at_server, fuzz_board_profile, fuzz_buddyinfo, fuzz_config_space,
     fuzz_dfu_client, fuzz_dfu_device, fuzz_dfu_suffix, fuzz_firmware_image, fuzz_image_header,
-    fuzz_journal_fold, fuzz_journal_line, fuzz_kernel_log, fuzz_kmsg_record, fuzz_memory_test_name,
-    fuzz_model_shape, fuzz_npu_pool, fuzz_semver, fuzz_setting_file, fuzz_smp_frame,
-    fuzz_smp_server, fuzz_test_plan, fuzz_thermometer_line, fuzz_units, fuzz_virtual_spec,
-    fuzz_ymodem_receiver, fuzz_ymodem_sender, fuzz_zoneinfo;
+    fuzz_iomem, fuzz_journal_fold, fuzz_journal_line, fuzz_kernel_log, fuzz_kmsg_record,
+    fuzz_memory_test_name, fuzz_model_shape, fuzz_npu_pool, fuzz_page_types, fuzz_semver,
+    fuzz_setting_file, fuzz_smp_frame, fuzz_smp_server, fuzz_test_plan, fuzz_thermometer_line,
+    fuzz_units, fuzz_virtual_spec, fuzz_ymodem_receiver, fuzz_ymodem_sender, fuzz_zoneinfo;
 }
 
 namespace assay::fuzz {
@@ -96,10 +96,11 @@ INSTANTIATE_TEST_SUITE_P(
         Named{"config_space", fuzz_config_space}, Named{"dfu_client", fuzz_dfu_client},
         Named{"dfu_device", fuzz_dfu_device}, Named{"dfu_suffix", fuzz_dfu_suffix},
         Named{"firmware_image", fuzz_firmware_image}, Named{"image_header", fuzz_image_header},
-        Named{"journal_fold", fuzz_journal_fold}, Named{"journal_line", fuzz_journal_line},
-        Named{"kernel_log", fuzz_kernel_log}, Named{"kmsg_record", fuzz_kmsg_record},
-        Named{"memory_test_name", fuzz_memory_test_name}, Named{"model_shape", fuzz_model_shape},
-        Named{"npu_pool", fuzz_npu_pool}, Named{"semver", fuzz_semver},
+        Named{"iomem", fuzz_iomem}, Named{"journal_fold", fuzz_journal_fold},
+        Named{"journal_line", fuzz_journal_line}, Named{"kernel_log", fuzz_kernel_log},
+        Named{"kmsg_record", fuzz_kmsg_record}, Named{"memory_test_name", fuzz_memory_test_name},
+        Named{"model_shape", fuzz_model_shape}, Named{"npu_pool", fuzz_npu_pool},
+        Named{"page_types", fuzz_page_types}, Named{"semver", fuzz_semver},
         Named{"setting_file", fuzz_setting_file}, Named{"smp_frame", fuzz_smp_frame},
         Named{"smp_server", fuzz_smp_server}, Named{"test_plan", fuzz_test_plan},
         Named{"thermometer_line", fuzz_thermometer_line}, Named{"units", fuzz_units},
@@ -148,6 +149,7 @@ TEST(Seeds, reachTheStateThatTheyAreFor) {
       {fuzz_dfu_suffix, "dfu_suffix/longer-suffix", {"a suffix"}},
       {fuzz_firmware_image, "firmware_image/whole", {"an image"}},
       {fuzz_image_header, "image_header/good", {"a header"}},
+      {fuzz_iomem, "iomem/ram", {"2 ranges"}},
       {fuzz_journal_fold, "journal_fold/fail", {"FAIL"}},
       {fuzz_journal_fold, "journal_fold/pass", {"PASS"}},
       {fuzz_journal_line, "journal_line/00", {"read"}},
@@ -170,6 +172,7 @@ TEST(Seeds, reachTheStateThatTheyAreFor) {
       {fuzz_model_shape, "model_shape/moe.json", {"read"}},
       {fuzz_npu_pool, "npu_pool/fresh", {"0 mappings"}},
       {fuzz_npu_pool, "npu_pool/with-others", {"3 mappings"}},
+      {fuzz_page_types, "page_types/two-nodes", {"2 rows, 3 counts of page blocks"}},
       {fuzz_semver, "semver/build", {"3 versions"}},
       {fuzz_semver, "semver/three", {"3 versions"}},
       {fuzz_setting_file, "setting_file/not-set", {"not set"}},
