@@ -94,16 +94,17 @@ bool possible(double c) {
   return c >= -273.15 && c <= 1000;
 }
 
-// Where the number begins: at the front, or behind the last colon, equals sign or white space that
-// stands before it.
+// Where the number begins: behind the last colon or equals sign, else at the first word that begins
+// as a number does. The digit of a channel's name, "T1:" or "CH1", is none.
 std::string_view from_number(std::string_view line) {
-  const std::size_t digit = line.find_first_of("0123456789");
-  if (digit == line.npos) return {};
-  // "T1: 45.2": the digit of the name is followed by what ends a name.
-  const std::size_t colon = line.find_last_of(":=");
-  if (colon != line.npos) return stripped(line.substr(colon + 1));
-  const std::size_t before = line.substr(0, digit).find_last_of(" \t");
-  return stripped(before == line.npos ? line : line.substr(before + 1));
+  const std::size_t name_end = line.find_last_of(":=");
+  if (name_end != line.npos) return stripped(line.substr(name_end + 1));
+  for (std::size_t at = line.find_first_not_of(blanks); at != line.npos;) {
+    if (is_digit(line[at]) || line[at] == '+' || line[at] == '-') return stripped(line.substr(at));
+    const std::size_t word_end = line.find_first_of(blanks, at);
+    at = word_end == line.npos ? word_end : line.find_first_not_of(blanks, word_end);
+  }
+  return {};
 }
 
 struct ColumnNames {
