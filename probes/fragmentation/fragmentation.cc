@@ -8,7 +8,7 @@
 #include "probes/fragmentation/frame_runs.h"
 #include "probes/fragmentation/page_types.h"
 #include "probes/fragmentation/reservations.h"
-#include "probes/memory/page_map.h"
+#include "probes/memory/frame_coverage.h"
 
 namespace assay::probes {
 namespace {

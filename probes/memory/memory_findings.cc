@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "probes/memory/page_map.h"
+#include "probes/memory/frame_coverage.h"
 #include "probes/memory/ram.h"
 
 namespace assay::probes {

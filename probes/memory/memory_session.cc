@@ -9,10 +9,10 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "probes/memory/frame_coverage.h"
 #include "probes/memory/memory_findings.h"
 #include "probes/memory/memory_options.h"
 #include "probes/memory/memory_watch.h"
-#include "probes/memory/page_map.h"
 #include "probes/thermal/thermal_zones.h"
 
 namespace assay::probes {

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "probes/memory/frame_coverage.h"
 #include "probes/memory/memory_findings.h"
 #include "probes/memory/memory_options.h"
 #include "probes/memory/memory_session.h"
-#include "probes/memory/page_map.h"
 
 namespace assay::probes {
 namespace {

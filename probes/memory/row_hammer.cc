@@ -9,10 +9,10 @@
 #include "base/units.h"
 #include "probes/memory/cache_flush.h"
 #include "probes/memory/dram_rows.h"
+#include "probes/memory/frame_coverage.h"
 #include "probes/memory/memory_findings.h"
 #include "probes/memory/memory_options.h"
 #include "probes/memory/memory_watch.h"
-#include "probes/memory/page_map.h"
 #include "probes/thermal/thermal_zones.h"
 
 namespace assay::probes {

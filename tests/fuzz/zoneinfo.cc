@@ -1,5 +1,5 @@
-// probes/memory/page_map.h: /proc/zoneinfo.
-#include "probes/memory/page_map.h"
+// probes/memory/frame_coverage.h: /proc/zoneinfo.
+#include "probes/memory/frame_coverage.h"
 #include "tests/fuzz/fuzz.h"
 
 using assay::fuzz::require;

@@ -8,7 +8,7 @@
 #include <atomic>
 
 #include "base/clock.h"
-#include "probes/memory/page_map.h"
+#include "probes/memory/frame_coverage.h"
 #include "tests/probes/memory/memory_test_fixture.h"
 
 namespace assay::probes {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "probes/memory/dram_rows.h"
-#include "probes/memory/page_map.h"
+#include "probes/memory/frame_coverage.h"
 #include "tests/probes/bench_fixture.h"
 
 namespace assay::probes {

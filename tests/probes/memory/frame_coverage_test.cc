@@ -1,4 +1,4 @@
-#include "probes/memory/page_map.h"
+#include "probes/memory/frame_coverage.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
