@@ -414,8 +414,8 @@ TEST_F(ThermalSample, saysWhetherTheClockIsThatOfTheThrottle) {
   for (const auto& [hz, says] : {std::pair{800'000'000, "the clock of its throttle"},
                                  {801'000'000, "neither its clock nor that of its throttle"}}) {
     clock(1'200'000'000);
-    const Outcome outcome = sample([&, hz = hz](Monitor& monitor) {
-      clock(hz);
+    const Outcome outcome = sample([&, reads = hz](Monitor& monitor) {
+      clock(reads);
       ASSERT_TRUE(monitor.sample());
     });
     EXPECT_THAT(outcome.finding("THERMAL_THROTTLE")->evidence, Contains(HasSubstr(says))) << hz;
