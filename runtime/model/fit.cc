@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "base/units.h"
 #include "runtime/model/layout.h"
@@ -137,8 +138,9 @@ Result<ModelFit> fit_model(const ModelShape& shape, const std::string& precision
     if (name == precision) continue;
     fit.others.push_back(fit_precision(shape, *find_precision(name), rules, memory));
   }
-  std::stable_sort(fit.others.begin(), fit.others.end(),
-                   [](const PrecisionFit& a, const PrecisionFit& b) { return a.bytes > b.bytes; });
+  std::sort(fit.others.begin(), fit.others.end(), [](const PrecisionFit& a, const PrecisionFit& b) {
+    return std::tie(b.bytes, a.precision) < std::tie(a.bytes, b.precision);
+  });
   return fit;
 }
 
