@@ -16,10 +16,10 @@ extern "C" {
 using Target = int(const std::uint8_t* data, std::size_t size);
 Target fuzz_at_parser, fuzz_at_server, fuzz_board_profile, fuzz_buddyinfo, fuzz_config_space,
     fuzz_dfu_client, fuzz_dfu_device, fuzz_dfu_suffix, fuzz_firmware_image, fuzz_image_header,
-    fuzz_journal_fold, fuzz_journal_line, fuzz_kernel_log, fuzz_kmsg_record, fuzz_memory_test_name,
-    fuzz_model_shape, fuzz_npu_pool, fuzz_semver, fuzz_setting_file, fuzz_smp_frame,
-    fuzz_smp_server, fuzz_test_plan, fuzz_thermometer_line, fuzz_units, fuzz_virtual_spec,
-    fuzz_ymodem_receiver, fuzz_ymodem_sender, fuzz_zoneinfo;
+    fuzz_journal_fold, fuzz_journal_line, fuzz_kernel_log, fuzz_kmsg_record, fuzz_lspci_dump,
+    fuzz_memory_test_name, fuzz_model_shape, fuzz_npu_pool, fuzz_semver, fuzz_setting_file,
+    fuzz_smp_frame, fuzz_smp_server, fuzz_test_plan, fuzz_thermometer_line, fuzz_units,
+    fuzz_virtual_spec, fuzz_ymodem_receiver, fuzz_ymodem_sender, fuzz_zoneinfo;
 }
 
 namespace assay::fuzz {
@@ -98,13 +98,14 @@ INSTANTIATE_TEST_SUITE_P(
         Named{"firmware_image", fuzz_firmware_image}, Named{"image_header", fuzz_image_header},
         Named{"journal_fold", fuzz_journal_fold}, Named{"journal_line", fuzz_journal_line},
         Named{"kernel_log", fuzz_kernel_log}, Named{"kmsg_record", fuzz_kmsg_record},
-        Named{"memory_test_name", fuzz_memory_test_name}, Named{"model_shape", fuzz_model_shape},
-        Named{"npu_pool", fuzz_npu_pool}, Named{"semver", fuzz_semver},
-        Named{"setting_file", fuzz_setting_file}, Named{"smp_frame", fuzz_smp_frame},
-        Named{"smp_server", fuzz_smp_server}, Named{"test_plan", fuzz_test_plan},
-        Named{"thermometer_line", fuzz_thermometer_line}, Named{"units", fuzz_units},
-        Named{"virtual_spec", fuzz_virtual_spec}, Named{"ymodem_receiver", fuzz_ymodem_receiver},
-        Named{"ymodem_sender", fuzz_ymodem_sender}, Named{"zoneinfo", fuzz_zoneinfo}),
+        Named{"lspci_dump", fuzz_lspci_dump}, Named{"memory_test_name", fuzz_memory_test_name},
+        Named{"model_shape", fuzz_model_shape}, Named{"npu_pool", fuzz_npu_pool},
+        Named{"semver", fuzz_semver}, Named{"setting_file", fuzz_setting_file},
+        Named{"smp_frame", fuzz_smp_frame}, Named{"smp_server", fuzz_smp_server},
+        Named{"test_plan", fuzz_test_plan}, Named{"thermometer_line", fuzz_thermometer_line},
+        Named{"units", fuzz_units}, Named{"virtual_spec", fuzz_virtual_spec},
+        Named{"ymodem_receiver", fuzz_ymodem_receiver}, Named{"ymodem_sender", fuzz_ymodem_sender},
+        Named{"zoneinfo", fuzz_zoneinfo}),
     [](const auto& named) { return std::string(named.param.name); });
 
 // What a seed is there for: a fuzzer that begins in front of it hardly finds the way alone.
@@ -162,6 +163,14 @@ TEST(Seeds, reachTheStateThatTheyAreFor) {
       {fuzz_kernel_log, "kernel_log/npu", {"NPU_BUFFER_REFUSED", "NPU_DMA_MAP_ERROR"}},
       {fuzz_kernel_log, "kernel_log/page-allocation", {"PAGE_ALLOC_FAILED", "pages of 16384"}},
       {fuzz_kmsg_record, "kmsg_record/throttle", {"npu: THERMAL_THROTTLE triggered at 87C"}},
+      {fuzz_lspci_dump, "lspci_dump/256-bytes", {"256 bytes, link"}},
+      {fuzz_lspci_dump, "lspci_dump/4096-bytes", {"4096 bytes, link, AER"}},
+      {fuzz_lspci_dump, "lspci_dump/crlf", {"256 bytes, link", "CRLF"}},
+      {fuzz_lspci_dump, "lspci_dump/gap", {"line 4"}},
+      {fuzz_lspci_dump, "lspci_dump/loop", {"256 bytes, broken, link"}},
+      {fuzz_lspci_dump, "lspci_dump/port-and-card", {"2 functions"}},
+      {fuzz_lspci_dump, "lspci_dump/twice", {"line 7"}},
+      {fuzz_lspci_dump, "lspci_dump/without-root", {"64 bytes, cut"}},
       {fuzz_memory_test_name, "memory_test_name/march-c-", {"a test"}},
       {fuzz_memory_test_name, "memory_test_name/march-notation", {"a notation"}},
       {fuzz_memory_test_name, "memory_test_name/modulo-20", {"a test"}},
