@@ -17,6 +17,12 @@ namespace {
 // Between two readings of a link: long enough for a device to come up.
 constexpr auto reading_interval = std::chrono::milliseconds(50);
 
+bool is_of(const PciFunction& function, const PcieProfile& want) {
+  return function.class_code == want.device_class &&
+         (want.device_id.empty() ||
+          want.device_id == fmt::format("{:04x}:{:04x}", function.vendor, function.device));
+}
+
 Result<> run_pcie_link(StepContext& context) {
   reports::StepRecorder& recorder = context.recorder;
   auto all = read_pci_functions(context.bench.machine);
@@ -64,7 +70,9 @@ Result<> run_pcie_link(StepContext& context) {
     const PcieProfile& want = wanted[i];
     const bool last_of_class =
         std::none_of(wanted.begin() + static_cast<std::ptrdiff_t>(i) + 1, wanted.end(),
-                     [&](const PcieProfile& w) { return w.device_class == want.device_class; });
+                     [&](const PcieProfile& w) {
+                       return w.device_class == want.device_class && w.device_id == want.device_id;
+                     });
     const double needed = lane_bandwidth_gbps(want.speed_gts) * want.width;
     if (want.claimed_gbps && *want.claimed_gbps > needed) {
       recorder.finding(
@@ -77,8 +85,7 @@ Result<> run_pcie_link(StepContext& context) {
     }
     bool found = false;
     for (const PciFunction& f : *all) {
-      if (f.class_code != want.device_class || f.link() == nullptr || claimed.contains(f.address))
-        continue;
+      if (!is_of(f, want) || f.link() == nullptr || claimed.contains(f.address)) continue;
       if (found && !last_of_class) break;
       found = true;
       claimed.insert(f.address);
@@ -86,6 +93,10 @@ Result<> run_pcie_link(StepContext& context) {
       recorder.headline(fmt::format("{:g}GT/s x{}", f.link()->speed_gts, f.link()->width));
     }
     if (found) continue;
+    if (want.optional) {
+      recorder.log(reports::Severity::info, want.name + ": the slot is empty");
+      continue;
+    }
     recorder.finding(
         {.code = "PCIE_DEVICE_MISSING",
          .message = fmt::format("No device of class {:#06x} ({}) with a PCI Express "
