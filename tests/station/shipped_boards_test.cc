@@ -250,6 +250,14 @@ TEST_P(GenericMachine, aLinkBelowWhatBothEndsCanDoIsFound) {
   expect_found("pcie.link", "PCIE_LINK_DEGRADED", "the board needs 8.0 GT/s x4");
 }
 
+TEST_P(GenericMachine, withoutADriveTellsWhatLinksThereAre) {
+  link(0, card(0x8086, 0x15F3, 0x0200, lanes_at(2, 1)), lanes_at(3, 1), lanes_at(2, 1));
+  expect_pass();
+  const Outcome outcome = run("pcie.link");
+  EXPECT_EQ(outcome.number("link_speed", "0000:01:00.0"), 5.0);
+  EXPECT_EQ(outcome.step.headline, "2 links");
+}
+
 TEST_P(GenericMachine, aZoneAtItsCriticalTripPointIsFound) {
   zone(0, "soc-thermal", 105'000, 105'000);
   expect_found("thermal.read", "THERMAL_OVER_LIMIT", "critical temperature is 105.0 C");
