@@ -100,6 +100,31 @@ std::uint64_t largest_block_bytes(const BuddyInfo& info, std::uint64_t page) {
   return order < 0 || order > 40 ? 0 : page << order;
 }
 
+// The kernel gives a device's driver one run of pages from CMA when nothing else has one.
+Result<> judge_cma(StepContext& context, const CmaProfile& want, std::uint64_t page) {
+  const auto cma = read_cma(context.bench.machine, page);
+  if (!cma) return std::unexpected(cma.error());
+  const std::uint64_t total = *cma ? (*cma)->total_bytes : 0;
+  const bool enough = context.recorder.measure(
+      "cma_total", static_cast<std::int64_t>(total), "By",
+      {reports::make_validator(reports::Comparison::greater_or_equal,
+                               static_cast<std::int64_t>(want.minimum_bytes), "By")});
+  if (enough) return {};
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+  context.recorder.finding(
+      {.code = "CMA_TOO_SMALL",
+       .message = fmt::format("The kernel sets {:.1f} MiB of contiguous memory (CMA) aside; the "
+                              "board needs {:.1f} MiB.",
+                              static_cast<double>(total) / mib,
+                              static_cast<double>(want.minimum_bytes) / mib),
+       .where = "/proc/meminfo",
+       .evidence = {*cma ? fmt::format("CmaTotal: {} kB", total >> 10)
+                         : std::string("no line CmaTotal: this kernel has no CMA")},
+       .remedy = {fmt::format("start the kernel with  cma={}M  or more on its command line",
+                              (want.minimum_bytes + mib - 1) / mib)}});
+  return {};
+}
+
 // Beside the page allocator's own lists: what root alone is told, and what is set aside. None of it
 // is needed for the figures above it.
 void record_details(StepContext& context, const BuddyInfo& info, std::uint64_t page) {
@@ -161,6 +186,9 @@ Result<> run_fragmentation(StepContext& context) {
   context.recorder.extension("assay.buddyinfo", {{"page_bytes", page}, {"zones", zones}});
   context.recorder.headline(fmt::format("order {} {}", info->largest_order(), format_gib(largest)));
   record_details(context, *info, page);
+  if (const auto& cma = context.bench.board.cma) {
+    if (auto judged = judge_cma(context, *cma, page); !judged) return judged;
+  }
   return record_runs(context, page);
 }
 
@@ -207,6 +235,7 @@ Probe fragmentation_probe() {
                {"largest_free_block", "By", "of the page allocator"},
                {"largest_order", "1", "with a free block"},
                {"unusable_index", "1", "share of free memory that is in blocks below order 9"},
+               {"cma_total", "By", "contiguous memory set aside, where the profile has a minimum"},
                {"longest_free_run", "By", "of free frames, past the largest order too; as root"},
                {"longest_movable_run", "By", "of frames that are free or can be moved; as root"}},
           .preflight = nullptr,

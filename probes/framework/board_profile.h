@@ -17,6 +17,10 @@ struct MemoryProfile {
   std::uint64_t page_bytes = 4096;
 };
 
+struct CmaProfile {
+  std::uint64_t minimum_bytes = 0;  // of contiguous memory that is set aside (CmaTotal)
+};
+
 struct UartProfile {
   std::vector<std::string> usb_ids;  // "1a86:7523": adapters that the board's port shows up as
   std::vector<int> baud;             // tried in this order
@@ -43,8 +47,11 @@ struct FirmwareProfile {
 struct PcieProfile {
   std::string name;
   std::uint32_t device_class = 0;  // base class and subclass, 0x1200
+  std::string device_id;           // "1de4:0001", vendor and device; empty: any of the class
   double speed_gts = 0;            // GT/s that LnkSta must show, at least
   int width = 0;                   // lanes, at least
+  // What a slot can hold and need not; a card or a port that can do less is held to that.
+  bool optional = false;
   std::optional<double> peak_power_w;
   std::optional<double> claimed_gbps;  // GB/s that the data sheet promises
 };
@@ -69,10 +76,12 @@ struct GoldenThermal {
 
 struct ThermalProfile {
   std::string zone;  // "thermal_zone0"
+  // Types ("gpu-thermal") of further zones that the board has and that have the same limit.
+  std::vector<std::string> zone_types;
   std::int64_t limit_mc = 0;
   std::int64_t uncertainty_mc = 0;  // of a reading, k = 2: the limit's guard band
   std::int64_t throttle_mc = 0;
-  std::string offset_file;
+  std::string offset_file;  // of the sensor's correction; empty: the board has none
   std::string offset_key;
   std::optional<FrequencyProfile> frequency;
   std::optional<GoldenThermal> golden;
@@ -103,6 +112,7 @@ struct BoardProfile {
   std::string serial_pattern;             // regular expression, RE2 syntax
   std::vector<std::string> serial_files;  // where the board itself knows it
   std::optional<MemoryProfile> memory;
+  std::optional<CmaProfile> cma;
   std::optional<UartProfile> uart;
   std::optional<FirmwareProfile> firmware;
   std::vector<std::string> dfu_ids;  // "1d6b:0104": USB devices that the board shows up as for DFU

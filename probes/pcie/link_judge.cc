@@ -61,6 +61,26 @@ std::string where_of(const Hop& hop, const PcieProfile& want, const std::string&
                      describe_link(lower.max_speed_gts, lower.max_width));
 }
 
+// What a slot holds is as good as its card and its port together can be: cards have fewer lanes
+// and older generations than the slot, and the way to it may be a switch's.
+PcieProfile held_to(const PcieProfile& want, const std::vector<Hop>& path) {
+  PcieProfile held = want;
+  if (!want.optional || path.empty()) return held;
+  const Hop& own = path.back();
+  if (own.possible_speed_gts > 0) held.speed_gts = std::min(want.speed_gts, own.possible_speed_gts);
+  if (own.possible_width > 0) held.width = std::min(want.width, own.possible_width);
+  return held;
+}
+
+double needed_of(const PcieProfile& want, const std::vector<Hop>& path) {
+  double needed = bandwidth(want.speed_gts, want.width);
+  if (!want.optional) return needed;
+  for (const Hop& hop : path) {
+    if (hop.possible_bandwidth_gbps() > 0) needed = std::min(needed, hop.possible_bandwidth_gbps());
+  }
+  return needed;
+}
+
 std::optional<double> granted_w(const PciFunction* slot_port) {
   return slot_port == nullptr ? std::nullopt : slot_port->slot()->power_limit_w;
 }
@@ -71,10 +91,11 @@ std::string describe_link(double speed_gts, int width) {
   return fmt::format("{:.1f} GT/s x{}", speed_gts, width);
 }
 
-void LinkJudge::judge(const PcieProfile& want, std::vector<PciFunction>& all,
+void LinkJudge::judge(const PcieProfile& profile, std::vector<PciFunction>& all,
                       const std::string& address) const {
   auto& function = *std::find_if(all.begin(), all.end(),
                                  [&](const PciFunction& f) { return f.address == address; });
+  const PcieProfile want = held_to(profile, path_to(all, function));
   const auto good = [&](const Link& link) {
     return link.speed_gts >= want.speed_gts && link.width >= want.width;
   };
@@ -95,7 +116,7 @@ void LinkJudge::judge(const PcieProfile& want, std::vector<PciFunction>& all,
   const std::vector<Hop> path = path_to(all, function);
   const Hop* narrow = narrowest(path);
   const PciFunction* slot_port = port_with_slot(path);
-  const double needed = bandwidth(want.speed_gts, want.width);
+  const double needed = needed_of(want, path);
 
   const bool fast = recorder.measure(
       "link_speed", link.speed_gts, "GT/s",

@@ -23,8 +23,8 @@ struct LinkJudge {
   std::function<bool()> wait;
 
   // Measures and judges the link of the function of that address, which has one. Its readings are
-  // put into `all`.
-  void judge(const PcieProfile& want, std::vector<PciFunction>& all,
+  // put into `all`. An optional one is held to what both its ends can do, at most.
+  void judge(const PcieProfile& profile, std::vector<PciFunction>& all,
              const std::string& address) const;
 };
 

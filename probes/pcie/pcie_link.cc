@@ -17,6 +17,24 @@ namespace {
 // Between two readings of a link: long enough for a device to come up.
 constexpr auto reading_interval = std::chrono::milliseconds(50);
 
+bool is_of(const PciFunction& function, const PcieProfile& want) {
+  return function.class_code == want.device_class &&
+         (want.device_id.empty() ||
+          want.device_id == fmt::format("{:04x}:{:04x}", function.vendor, function.device));
+}
+
+void measure_links(reports::StepRecorder& recorder, const std::vector<PciFunction>& all) {
+  std::size_t links = 0;
+  for (const PciFunction& f : all) {
+    const Link* link = f.link();
+    if (link == nullptr) continue;
+    recorder.measure("link_speed", link->speed_gts, "GT/s", {}, f.address);
+    recorder.measure("link_width", std::int64_t{link->width}, "lanes", {}, f.address);
+    ++links;
+  }
+  recorder.headline(fmt::format("{} links", links));
+}
+
 Result<> run_pcie_link(StepContext& context) {
   reports::StepRecorder& recorder = context.recorder;
   auto all = read_pci_functions(context.bench.machine);
@@ -40,18 +58,10 @@ Result<> run_pcie_link(StepContext& context) {
     return fail(ErrorKind::unavailable, "the kernel shows 64 bytes of configuration space only",
                 "/sys/bus/pci/devices", "run as root");
   }
-  if (wanted.empty()) {
-    if (links == 0) {
-      recorder.skip(fmt::format("none of the {} PCI devices has a PCI Express link", all->size()));
-      return {};
-    }
-    for (const PciFunction& f : *all) {
-      const Link* link = f.link();
-      if (link == nullptr) continue;
-      recorder.measure("link_speed", link->speed_gts, "GT/s", {}, f.address);
-      recorder.measure("link_width", std::int64_t{link->width}, "lanes", {}, f.address);
-    }
-    recorder.headline(fmt::format("{} links", links));
+  const bool none_must_be =
+      std::all_of(wanted.begin(), wanted.end(), [](const PcieProfile& w) { return w.optional; });
+  if (none_must_be && links == 0) {
+    recorder.skip(fmt::format("none of the {} PCI devices has a PCI Express link", all->size()));
     return {};
   }
   const LinkJudge judge{recorder, context.bench.machine, [&] {
@@ -64,7 +74,9 @@ Result<> run_pcie_link(StepContext& context) {
     const PcieProfile& want = wanted[i];
     const bool last_of_class =
         std::none_of(wanted.begin() + static_cast<std::ptrdiff_t>(i) + 1, wanted.end(),
-                     [&](const PcieProfile& w) { return w.device_class == want.device_class; });
+                     [&](const PcieProfile& w) {
+                       return w.device_class == want.device_class && w.device_id == want.device_id;
+                     });
     const double needed = lane_bandwidth_gbps(want.speed_gts) * want.width;
     if (want.claimed_gbps && *want.claimed_gbps > needed) {
       recorder.finding(
@@ -77,8 +89,7 @@ Result<> run_pcie_link(StepContext& context) {
     }
     bool found = false;
     for (const PciFunction& f : *all) {
-      if (f.class_code != want.device_class || f.link() == nullptr || claimed.contains(f.address))
-        continue;
+      if (!is_of(f, want) || f.link() == nullptr || claimed.contains(f.address)) continue;
       if (found && !last_of_class) break;
       found = true;
       claimed.insert(f.address);
@@ -86,6 +97,10 @@ Result<> run_pcie_link(StepContext& context) {
       recorder.headline(fmt::format("{:g}GT/s x{}", f.link()->speed_gts, f.link()->width));
     }
     if (found) continue;
+    if (want.optional) {
+      recorder.log(reports::Severity::info, want.name + ": the slot is empty");
+      continue;
+    }
     recorder.finding(
         {.code = "PCIE_DEVICE_MISSING",
          .message = fmt::format("No device of class {:#06x} ({}) with a PCI Express "
@@ -94,6 +109,8 @@ Result<> run_pcie_link(StepContext& context) {
          .where = want.name,
          .evidence = {fmt::format("{} PCI functions, {} with a link", all->size(), links)}});
   }
+  // Nothing is held against a profile: tell what is there.
+  if (none_must_be && claimed.empty()) measure_links(recorder, *all);
   return {};
 }
 

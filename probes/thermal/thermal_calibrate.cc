@@ -181,7 +181,7 @@ struct OffsetPlace {
 Result<OffsetPlace> offset_place(const StepContext& context) {
   const auto& thermal = context.bench.board.thermal;
   OffsetPlace place;
-  if (thermal) {
+  if (thermal && !thermal->offset_file.empty()) {
     place.key = thermal->offset_key;
     place.file = context.bench.machine.host_path(thermal->offset_file);
   }

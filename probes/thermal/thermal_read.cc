@@ -31,6 +31,7 @@ struct ReadSensor {
   std::string file;
   bool is_zone = false;
   bool is_boards = false;
+  bool is_named = false;  // by the profile: the board's, or of a type that the board has
   std::vector<reports::Validator> limits;
   std::optional<std::int64_t> ceiling_mc;  // its own: a trip point, a chip's critical temperature
   bool chip_says_faulty = false;
@@ -51,6 +52,23 @@ std::optional<std::int64_t> shutdown_mc(const ThermalZone& zone) {
   return lowest;
 }
 
+bool has_zone_type(const BoardProfile& board, const std::string& type) {
+  return board.thermal &&
+         std::find(board.thermal->zone_types.begin(), board.thermal->zone_types.end(), type) !=
+             board.thermal->zone_types.end();
+}
+
+// A type of zone that the profile names and the machine does not have; empty: none.
+std::string missing_zone_type(const ThermalInventory& all, const ThermalProfile& thermal) {
+  for (const std::string& type : thermal.zone_types) {
+    if (std::none_of(all.zones.begin(), all.zones.end(),
+                     [&](const ThermalZone& zone) { return zone.type == type; })) {
+      return type;
+    }
+  }
+  return {};
+}
+
 std::vector<ReadSensor> sensors_of(const ThermalInventory& all, const BoardProfile& board) {
   std::vector<ReadSensor> sensors;
   for (const ThermalZone& zone : all.zones) {
@@ -59,7 +77,8 @@ std::vector<ReadSensor> sensors_of(const ThermalInventory& all, const BoardProfi
     sensor.file = zone.file();
     sensor.is_zone = true;
     sensor.is_boards = board.thermal && board.thermal->zone == zone.name;
-    sensor.limits = temperature_limits(board, zone.name);
+    sensor.is_named = sensor.is_boards || has_zone_type(board, zone.type);
+    sensor.limits = temperature_limits(board, sensor.is_named ? board.thermal->zone : zone.name);
     sensor.ceiling_mc = shutdown_mc(zone);
     sensors.push_back(std::move(sensor));
   }
@@ -212,7 +231,7 @@ Result<> report_sensor(StepContext& context, const std::vector<ReadSensor>& sens
   std::optional<std::int64_t> mc = sensor.bad_mc;
   if (!mc && sensor.history.count() > 0) mc = sensor.history.last_mc();
   if (!mc) {
-    if (sensor.is_boards) return std::unexpected(*sensor.unread);
+    if (sensor.is_named) return std::unexpected(*sensor.unread);
     recorder.log(reports::Severity::warning, sensor.unread->text());
     return {};
   }
@@ -225,7 +244,7 @@ Result<> report_sensor(StepContext& context, const std::vector<ReadSensor>& sens
   const bool within = recorder.measure(sensor.is_zone ? "temperature" : "sensor_temperature",
                                        celsius(*mc), "Cel", sensor.limits, sensor.label);
   if (within) return {};
-  const bool by_profile = sensor.is_boards && *mc > acceptance_mc(*context.bench.board.thermal);
+  const bool by_profile = sensor.is_named && *mc > acceptance_mc(*context.bench.board.thermal);
   recorder.finding(
       {.code = "THERMAL_OVER_LIMIT",
        .message =
@@ -277,6 +296,10 @@ Result<> run_thermal_read(StepContext& context) {
   if (thermal && !has_boards) {
     return fail(ErrorKind::unavailable, "the board's thermal zone is not there",
                 temperature_file(thermal->zone));
+  }
+  if (const std::string type = thermal ? missing_zone_type(all, *thermal) : ""; !type.empty()) {
+    return fail(ErrorKind::unavailable, "no thermal zone of the board's type " + type + " is there",
+                "/sys/class/thermal/thermal_zone*/type");
   }
   show_the_rest(context, all);
   if (sensors.empty()) {

@@ -53,9 +53,15 @@ void read_pcie(ObjectReader& r, probes::PcieProfile& pcie) {
     if (!m.failed()) {
       std::from_chars(text.data() + 2, text.data() + text.size(), pcie.device_class, 16);
     }
+    if (!m.has("id")) return;
+    pcie.device_id = m.text("id");
+    if (!m.failed() && !is_usb_id(pcie.device_id)) {
+      m.refuse("id", "\"id\": expected vendor:device in lower-case hex such as 1de4:0001");
+    }
   });
   pcie.speed_gts = r.number("speed_gts", 2.5, 128.0);
   pcie.width = static_cast<int>(r.integer("width", 1, 32));
+  pcie.optional = r.boolean_or("optional", false);
   if (r.has("peak_power_w")) pcie.peak_power_w = r.number("peak_power_w", 0.1, 1000);
   if (r.has("claimed_gbps")) pcie.claimed_gbps = r.number("claimed_gbps", 0.01, 2000);
 }
@@ -82,11 +88,14 @@ namespace {
 
 void read_thermal(ObjectReader& r, probes::ThermalProfile& thermal) {
   thermal.zone = r.text("zone");
+  if (r.has("zone_types")) thermal.zone_types = r.texts("zone_types");
   thermal.limit_mc = r.integer("limit_mc", -40'000, 200'000);
   if (r.has("uncertainty_mc")) thermal.uncertainty_mc = r.integer("uncertainty_mc", 0, 20'000);
   thermal.throttle_mc = r.integer("throttle_mc", -40'000, 200'000);
-  thermal.offset_file = r.text("offset_file");
-  thermal.offset_key = r.text("offset_key");
+  if (r.has("offset_file") || r.has("offset_key")) {
+    thermal.offset_file = r.text("offset_file");
+    thermal.offset_key = r.text("offset_key");
+  }
   r.optional_object("frequency_hz", [&](ObjectReader& f) {
     constexpr std::int64_t max_hz = 100'000'000'000;
     thermal.frequency = probes::FrequencyProfile{f.text("file"), f.integer("nominal", 1, max_hz),
@@ -136,6 +145,8 @@ Result<probes::BoardProfile> parse_profile(const LocatedJson& file) {
   r.optional_object("memory", [&](ObjectReader& m) {
     board.memory = probes::MemoryProfile{bytes(m, "total_bytes"), bytes(m, "page_bytes")};
   });
+  r.optional_object(
+      "cma", [&](ObjectReader& m) { board.cma = probes::CmaProfile{bytes(m, "minimum_bytes")}; });
   r.optional_object("uart", [&](ObjectReader& m) { read_uart(m, board.uart.emplace()); });
   r.optional_object("firmware", [&](ObjectReader& m) {
     board.firmware = probes::FirmwareProfile{version(m, "minimum"), m.text("image"), {}};

@@ -169,6 +169,7 @@ Result<> VirtualBoard::write_fixed_thermal_files() {
            {std::string(power_chip) + "/name", "npu_power\n"},
            {profile_.thermal->offset_file, profile_.thermal->offset_key + "=0\n"},
        }) {
+    if (path.empty()) continue;  // a profile without a sensor correction
     if (auto written = write(path, content); !written) return written;
   }
   return {};

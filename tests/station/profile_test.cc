@@ -69,6 +69,24 @@ TEST(Profile, readsWhatAGoldenBoardShowed) {
                                         "base_tolerance_mc": 3000, "tolerance": 0.15)")));
 }
 
+TEST(Profile, readsZonesSlotsAndContiguousMemory) {
+  const auto board = profile_of(with(R"("cma": {"minimum_bytes": 67108864},
+      "thermal": {"zone": "thermal_zone0", "zone_types": ["gpu-thermal"], "limit_mc": 80000,
+                  "throttle_mc": 85000},
+      "pcie": [{"name": "N", "match": {"class": "0x0108"}, "speed_gts": 8, "width": 4,
+                "optional": true},
+               {"name": "E", "match": {"class": "0x0200", "id": "1de4:0001"}, "speed_gts": 5,
+                "width": 4}])"));
+  ASSERT_TRUE(board) << board.error().text();
+  EXPECT_EQ(board->cma->minimum_bytes, 67'108'864U);
+  EXPECT_THAT(board->thermal->zone_types, testing::ElementsAre("gpu-thermal"));
+  EXPECT_EQ(board->thermal->offset_file, "");
+  EXPECT_TRUE(board->pcie[0].optional);
+  EXPECT_EQ(board->pcie[0].device_id, "");
+  EXPECT_FALSE(board->pcie[1].optional);
+  EXPECT_EQ(board->pcie[1].device_id, "1de4:0001");
+}
+
 TEST(Profile, saysWhatIsWrongAndWhere) {
   const struct {
     std::string text;
@@ -98,6 +116,13 @@ TEST(Profile, saysWhatIsWrongAndWhere) {
        "\"usb\": expected vendor:product"},
       {with("\"uart\": {\"match\": [], \"baud\": [], \"query\": \"AT\"}"),
        "\"baud\": expected a list"},
+      {with("\"pcie\": [{\"name\": \"N\", \"match\": {\"class\": \"0x1200\", \"id\": \"1DE4:1\"}, "
+            "\"speed_gts\": 8, \"width\": 4}]"),
+       "\"id\": expected vendor:device"},
+      {with("\"cma\": {}"), "\"minimum_bytes\" is missing"},
+      {with("\"thermal\": {\"zone\": \"z\", \"limit_mc\": 1, \"throttle_mc\": 2, "
+            "\"offset_key\": \"k\"}"),
+       "\"offset_file\" is missing"},
       {with("\"serial_files\": [1]"), "\"serial_files\": expected a list of texts"},
       {R"({"schema":"assay/board/1","id":"b","name":"B","serial_pattern":"("})",
        "\"serial_pattern\": expected a regular expression"},
