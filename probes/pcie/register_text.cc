@@ -14,6 +14,8 @@ struct Flag {
   unsigned bit;
 };
 
+// Generation 1: what every link can do.
+constexpr double lowest_speed_gts = 2.5;
 constexpr Flag devcap_flags[] = {{"ExtTag", 5}, {"RBE", 15}};
 constexpr Flag devcap_button_flags[] = {{"AttnBtn", 12}, {"AttnInd", 13}, {"PwrInd", 14}};
 constexpr Flag devctl_flags[] = {{"CorrErr", 0},   {"NonFatalErr", 1}, {"FatalErr", 2},
@@ -205,8 +207,11 @@ void write_link2(Writer& out, const Link2& link) {
                       : link.speeds_gts.back() == 2.5 ? "2.5GT/s"
                                                       : "2.5-" + speed_text(link.speeds_gts.back()),
                       flags(link.lnkcap2, lnkcap2_flags)));
+  // A function of 2.5 GT/s alone may have 0 there (7.5.3.19).
+  const bool hardwired = (link.lnkctl2 & 0xFu) == 0;
   out.add("LnkCtl2", link.lnkctl2,
-          fmt::format("Target Link Speed: {}", speed_text(link.target_speed_gts)));
+          fmt::format("Target Link Speed: {}",
+                      speed_text(hardwired ? lowest_speed_gts : link.target_speed_gts)));
   static constexpr std::array<const char*, 4> crosslink = {"unsupported", "Upstream Port",
                                                            "Downstream Port", "incomplete"};
   out.add("LnkSta2", link.lnksta2,

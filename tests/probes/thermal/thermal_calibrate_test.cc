@@ -107,6 +107,19 @@ TEST_F(ThermalCalibrate, aDryRunWritesNothing) {
   EXPECT_FALSE(std::filesystem::exists(bench_.root() / "etc/npu.conf.bak"));
 }
 
+TEST_F(ThermalCalibrate, aBoardWithoutAnOffsetHasOneOnlyWhereAFileIsNamed) {
+  bench_.board.thermal->offset_file.clear();
+  bench_.board.thermal->offset_key.clear();
+  pairs(six_pairs);
+  const Outcome outcome = calibrate();
+  ASSERT_FALSE(outcome.result);
+  EXPECT_EQ(outcome.result.error().where, "config");
+  files_.write("own.conf", "");
+  set("config", files_ / "own.conf");
+  EXPECT_EQ(calibrate().step.state, StepState::pass);
+  EXPECT_EQ(files_.content("own.conf"), "temp_offset=1800\n");
+}
+
 TEST_F(ThermalCalibrate, refusesMoreThanTenDegrees) {
   for (const auto& [reference, state] : {std::pair{"54.300", StepState::pass},
                                          {"54.301", StepState::fail},
