@@ -29,9 +29,10 @@ ValuePlace value_place(std::string_view line, std::string_view key) {
   const std::size_t equals = line.find_first_not_of(white, start + key.size());
   if (equals == line.npos || line[equals] != '=') return {};
   std::size_t first = std::min(line.find_first_not_of(white, equals + 1), line.size());
+  // A comment begins behind white space: "a#b" and "#b" right behind the equals sign are values.
+  const bool comment = first < line.size() && line[first] == '#' && first > equals + 1;
   // "key =   # comment", "key =\r": an empty value, right behind the equals sign.
-  if (first == line.size() || line[first] == '#') return {equals + 1, 0};
-  // A comment begins behind white space: "a#b" is a value.
+  if (first == line.size() || comment) return {equals + 1, 0};
   std::size_t end = first;
   while (end < line.size() && !(line[end] == '#' && white.find(line[end - 1]) != white.npos)) ++end;
   while (end > first && white.find(line[end - 1]) != white.npos) --end;

@@ -183,7 +183,7 @@ std::string ObjectReader::pointer_to(const std::string& key) const {
 void ObjectReader::refuse(const std::string& key, std::string what, std::string hint) {
   if (error_) return;
   error_ = Error{ErrorKind::bad_file, std::move(what),
-                 file_.where(key.empty() ? pointer_ : pointer_to(key)), std::move(hint)};
+                 file_.where(has(key) ? pointer_to(key) : pointer_), std::move(hint)};
 }
 
 void ObjectReader::finish() {

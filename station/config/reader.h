@@ -41,7 +41,7 @@ class ObjectReader {
   const nlohmann::json& raw(const std::string& key);
   std::string pointer_to(const std::string& key) const;
 
-  // An error at a key of this object (or at the object itself, with an empty key).
+  // An error at a key of this object, or at the object itself when it has no such key.
   void refuse(const std::string& key, std::string what, std::string hint = {});
   // Refuses the keys that were not asked for.
   void finish();

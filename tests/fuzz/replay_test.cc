@@ -189,6 +189,7 @@ TEST(Seeds, reachTheStateThatTheyAreFor) {
       {fuzz_semver, "semver/build", {"3 versions"}},
       {fuzz_semver, "semver/three", {"3 versions"}},
       {fuzz_setting_file, "setting_file/not-set", {"not set"}},
+      {fuzz_setting_file, "setting_file/number-sign", {"set to #none ;yet"}},
       {fuzz_setting_file, "setting_file/set", {"set to 1800"}},
       {fuzz_setting_file, "setting_file/twice", {"set to 7"}},
       {fuzz_thermometer_line, "thermometer_line/celsius", {"a temperature"}},

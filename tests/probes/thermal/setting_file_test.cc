@@ -48,6 +48,12 @@ TEST(Setting, anEmptyValueIsFilledIn) {
   EXPECT_EQ(setting_in("a=x#1 # c\n", "a"), "x#1");
 }
 
+TEST(Setting, aNumberSignRightBehindTheEqualsSignIsAValueAndIsReplaced) {
+  EXPECT_EQ(setting_in("a=# ;b\n", "a"), "# ;b");
+  EXPECT_EQ(with_setting("a=# ;b\n", "a", "1"), "a=1\n");
+  EXPECT_EQ(with_setting("a=#b # c\n", "a", "1"), "a=1 # c\n");
+}
+
 TEST(Setting, whatWouldBreakTheFileIsNotWritten) {
   for (const char* bad : {"", "1\n2", "a b", "a=b", "#", "\r"}) {
     EXPECT_EQ(with_setting("a=1\n", "a", bad), "a=1\n") << bad;
