@@ -92,6 +92,9 @@ struct Probe {
   std::function<Result<>(StepContext&)> run;
   // An Error of kind unavailable: this machine has nothing to sample, and that is no failure.
   std::function<Result<std::unique_ptr<Monitor>>(const MonitorContext&)> monitor;
+  // It reads what is past. No monitor runs beside it: a clock that is still low from the step
+  // before would be found again, as this one's.
+  bool looks_back = false;
 };
 
 }  // namespace assay::probes

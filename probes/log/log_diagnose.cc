@@ -19,6 +19,23 @@ std::optional<std::uint64_t> own_page_bytes(const Machine& machine) {
   return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+// What a step before this one found leaves its traces in the log: they are told, and make no second
+// finding of it. Returns how many findings are the log's own.
+std::size_t report_findings(reports::StepRecorder& recorder, LogResult& result) {
+  std::size_t reported = 0;
+  for (LogFinding& found : result.findings) {
+    const auto step = recorder.run().found_by(found.finding.code);
+    if (step && *step != recorder.id()) {
+      recorder.log(reports::Severity::info, fmt::format("{}: {} (found by {})", found.finding.code,
+                                                        found.finding.message, *step));
+      continue;
+    }
+    recorder.finding(std::move(found.finding));
+    ++reported;
+  }
+  return reported;
+}
+
 Result<> run_log_diagnose(StepContext& context) {
   const Machine& machine = context.bench.machine;
   LineReader reader;
@@ -35,8 +52,8 @@ Result<> run_log_diagnose(StepContext& context) {
   }
   reader.finish(add);
   LogResult result = diagnosis.result();
-  const std::size_t findings = result.findings.size();
-  for (LogFinding& found : result.findings) context.recorder.finding(std::move(found.finding));
+  const std::size_t all = result.findings.size();
+  const std::size_t findings = report_findings(context.recorder, result);
   if (result.events_left_out > 0) {
     context.recorder.log(reports::Severity::warning,
                          fmt::format("{} more messages that tell of something, at other places",
@@ -44,9 +61,10 @@ Result<> run_log_diagnose(StepContext& context) {
   }
   context.recorder.measure("log_lines", static_cast<std::int64_t>(reader.lines()), "1");
   context.recorder.measure("log_findings", static_cast<std::int64_t>(findings), "1");
-  context.recorder.headline(findings == 0
-                                ? "nothing found"
-                                : fmt::format("{} finding{}", findings, findings == 1 ? "" : "s"));
+  context.recorder.headline(findings > 0
+                                ? fmt::format("{} finding{}", findings, findings == 1 ? "" : "s")
+                            : all > 0 ? "nothing new"
+                                      : "nothing found");
   return {};
 }
 
@@ -58,7 +76,8 @@ Probe log_diagnose_probe() {
           .parameters = {},
           .measurements = {{"log_lines", "1", "lines of the log that were read"},
                            {"log_findings", "1", "different findings among them"}},
-          .run = run_log_diagnose};
+          .run = run_log_diagnose,
+          .looks_back = true};
 }
 
 }  // namespace assay::probes

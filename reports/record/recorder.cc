@@ -56,6 +56,18 @@ std::optional<Error> Recorder::write_error() const {
   return write_error_;
 }
 
+std::optional<std::string> Recorder::found_by(std::string_view code) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = finding_steps_.find(code);
+  if (found == finding_steps_.end()) return std::nullopt;
+  return found->second;
+}
+
+void Recorder::note_finding(const std::string& code, const std::string& step_id) {
+  const std::lock_guard lock(mutex_);
+  finding_steps_.try_emplace(code, step_id);
+}
+
 void Recorder::emit(std::optional<std::string> step_id, Payload payload) {
   Event event{0, wall_ns(), std::move(step_id), std::move(payload)};
   const std::lock_guard lock(mutex_);
@@ -146,6 +158,7 @@ std::unique_ptr<Series> StepRecorder::series(const std::string& name, const std:
 void StepRecorder::finding(Finding given) {
   Finding finding = complete(std::move(given));
   const bool fault = finding.kind == FindingKind::fault;
+  run_.note_finding(finding.code, id_);
   if (fault) {
     failed_ = true;
     const std::lock_guard lock(noted_mutex_);

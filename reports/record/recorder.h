@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -37,6 +39,10 @@ class Recorder {
   std::unique_ptr<StepRecorder> begin_step(std::string id, std::string name,
                                            std::vector<Limit> limits);
 
+  // The step that made this finding first; nothing when none did. A finding is told once: a later
+  // step that sees its traces points at that one.
+  std::optional<std::string> found_by(std::string_view code) const;
+
   // The first failure to write (disk full, device gone). A run with one cannot be trusted.
   std::optional<Error> write_error() const;
   // Cancelled with it.
@@ -48,8 +54,10 @@ class Recorder {
   void emit(std::optional<std::string> step_id, Payload payload);
   void sync();
   void fail_to_write(const Error& error);
+  void note_finding(const std::string& code, const std::string& step_id);
 
   mutable std::mutex mutex_;
+  std::map<std::string, std::string, std::less<>> finding_steps_;  // code -> step
   JournalWriter writer_;
   std::uint64_t next_sequence_ = 0;
   std::optional<Error> write_error_;
@@ -114,6 +122,7 @@ class StepRecorder {
 
   // The codes of the faults found so far.
   std::set<std::string> faults() const;
+  const Recorder& run() const { return run_; }
 
   bool failed() const { return failed_; }
   bool errored() const { return errored_; }

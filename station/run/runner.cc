@@ -80,7 +80,9 @@ void run_step(const RunRequest& request, const PlanStep& step, StepRecorder& rec
   if (step.timeout_ns != 0) cancel.set_deadline(monotonic_ns() + step.timeout_ns);
   Result<> done;
   {
-    const MonitorThread monitors(request.plan.monitors, request.bench, recorder, cancel);
+    const MonitorThread monitors(
+        step.probe->looks_back ? std::vector<PlanMonitor>{} : request.plan.monitors, request.bench,
+        recorder, cancel);
     unobserved.insert(monitors.unobserved().begin(), monitors.unobserved().end());
     probes::StepContext context{request.bench, step.parameters, recorder, cancel,
                                 request.serial == unknown_serial ? "" : request.serial};

@@ -98,6 +98,20 @@ TEST_F(RecorderTest, findingsGetCausesAndRemediesFromTheCatalog) {
   EXPECT_EQ(run.steps[0].findings[1].finding.likely, std::vector<std::string>{"mine"});
 }
 
+TEST_F(RecorderTest, knowsTheStepThatMadeAFindingFirst) {
+  EXPECT_FALSE(recorder_->found_by("PCIE_LINK_DEGRADED"));
+  const auto first = recorder_->begin_step("link", "probe", {});
+  first->finding({.code = "PCIE_LINK_DEGRADED", .message = "slow"});
+  first->end();
+  const auto second = recorder_->begin_step("log", "probe", {});
+  second->finding({.code = "PCIE_LINK_DEGRADED", .message = "slow"});
+  second->finding({.code = "NPU_DMA_MAP_ERROR", .kind = FindingKind::observation, .message = "m"});
+  EXPECT_EQ(recorder_->found_by("PCIE_LINK_DEGRADED"), "link");
+  EXPECT_EQ(second->run().found_by("NPU_DMA_MAP_ERROR"), "log");
+  EXPECT_FALSE(recorder_->found_by("PCIE_LINK"));
+  second->end();
+}
+
 TEST_F(RecorderTest, progressIsWrittenAtMostFourTimesASecond) {
   const auto step = recorder_->begin_step("s", "probe", {});
   const std::int64_t start = monotonic_ns();

@@ -268,6 +268,18 @@ TEST_F(RunnerTest, aMonitorThatStopsEndsTheStepAsAFailNotAsAnError) {
   EXPECT_TRUE(run_summary.steps[0].errors.empty());
 }
 
+TEST_F(RunnerTest, besideAStepThatReadsWhatIsPastNoMonitorRuns) {
+  plan_.monitors.push_back(counter(true));
+  const auto nothing = [](StepContext&) -> Result<> { return {}; };
+  plan_.steps.push_back(step("works", nothing));
+  plan_.steps.push_back(step("looks-back", nothing));
+  probes_.back()->looks_back = true;
+  const auto run_summary = run();
+  EXPECT_EQ(run_summary.steps[0].series.size(), 1U);
+  EXPECT_EQ(run_summary.steps[1].series.size(), 0U);
+  EXPECT_EQ(run_summary.steps[1].state, StepState::pass);
+}
+
 TEST_F(RunnerTest, aMonitorThatBreaksMakesTheStepUntested) {
   auto& probe = probes_.emplace_back(std::make_unique<Probe>());
   probe->monitor = [](const MonitorContext&) -> Result<std::unique_ptr<Monitor>> {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "probes/catalog.h"
+#include "tests/base/scratch.h"
 #include "tests/probes/bench_fixture.h"
 
 namespace assay::probes {
@@ -36,6 +37,33 @@ TEST(LogDiagnose, reportsTheFindingsOfTheBoardsLog) {
   EXPECT_EQ(outcome.number("log_findings"), 2);
   EXPECT_EQ(outcome.step.headline, "2 findings");
   EXPECT_EQ(outcome.step.state, reports::StepState::fail);
+}
+
+// A fault is told once: what a step before it found is only told to have left its traces.
+TEST(LogDiagnose, pointsAtTheStepThatFoundAFaultBefore) {
+  test::BenchFixture fixture;
+  fixture.write("/dev/kmsg",
+                "3,2,88123456,-;nvme nvme0: I/O 14 QID 2 timeout, aborting\n"
+                "4,4,99000000,-;cma: cma_alloc: linux,cma: alloc failed, req-size: 8 pages, ret: "
+                "-12\n");
+  const test::Scratch folder;
+  const auto recorder = reports::Recorder::create(folder / "journal.jsonl");
+  ASSERT_TRUE(recorder);
+  const auto earlier = (*recorder)->begin_step("drive", "drive.stress", {});
+  earlier->finding({.code = "NVME_TIMEOUT", .message = "It took 30 s."});
+  earlier->end();
+  const auto step = (*recorder)->begin_step("log", "log.diagnose", {});
+  const Bench bench = fixture.bench();
+  StepContext context{bench, fixture.parameters, *step, fixture.cancel};
+  ASSERT_TRUE(log_diagnose_probe().run(context));
+  step->end();
+  EXPECT_FALSE(step->failed());
+  const std::string journal = folder.content("journal.jsonl");
+  EXPECT_THAT(journal, HasSubstr("(found by drive)"));
+  EXPECT_THAT(journal, HasSubstr("\"verdict\":\"CMA_ALLOC_FAILED\""));
+  // The earlier step's is the only one.
+  EXPECT_EQ(journal.find("\"verdict\":\"NVME_TIMEOUT\""),
+            journal.rfind("\"verdict\":\"NVME_TIMEOUT\""));
 }
 
 TEST(LogDiagnose, aQuietLogPasses) {

@@ -157,7 +157,22 @@ TEST_F(PcieLink, cannotTestWithTheHeaderAlone) {
   EXPECT_TRUE(outcome.step.findings.empty());
 }
 
-TEST_F(PcieLink, skipsAMachineWithoutPci) {
+TEST_F(PcieLink, aBusOnWhichNothingAnswersMissesTheBoardsDevice) {
+  std::filesystem::create_directories(bench_.root() / "sys/bus/pci/devices");
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.step.state, StepState::fail);
+  EXPECT_NE(outcome.finding("PCIE_DEVICE_MISSING"), nullptr);
+}
+
+TEST_F(PcieLink, aKernelWithoutPciCannotTestABoardThatHasALink) {
+  const Outcome outcome = run();
+  ASSERT_FALSE(outcome.result);
+  EXPECT_EQ(outcome.result.error().where, "/sys/bus/pci/devices");
+  EXPECT_TRUE(outcome.step.findings.empty());
+}
+
+TEST_F(PcieLink, skipsAMachineWithoutPciWhereNoneMustBe) {
+  bench_.board.pcie[0].optional = true;
   EXPECT_EQ(run().step.state, StepState::skip);
   std::filesystem::create_directories(bench_.root() / "sys/bus/pci/devices");
   EXPECT_EQ(run().step.state, StepState::skip);
