@@ -17,10 +17,10 @@ using Target = int(const std::uint8_t* data, std::size_t size);
 Target fuzz_at_parser, fuzz_at_server, fuzz_board_profile, fuzz_buddyinfo, fuzz_config_space,
     fuzz_dfu_client, fuzz_dfu_device, fuzz_dfu_suffix, fuzz_firmware_image, fuzz_image_header,
     fuzz_iomem, fuzz_journal_fold, fuzz_journal_line, fuzz_kernel_log, fuzz_kmsg_record,
-    fuzz_lspci_dump, fuzz_memory_test_name, fuzz_model_shape, fuzz_npu_pool, fuzz_page_types,
-    fuzz_semver, fuzz_setting_file, fuzz_smp_frame, fuzz_smp_server, fuzz_test_plan,
-    fuzz_thermometer_line, fuzz_units, fuzz_virtual_spec, fuzz_ymodem_receiver, fuzz_ymodem_sender,
-    fuzz_zoneinfo;
+    fuzz_lspci_dump, fuzz_memory_test_name, fuzz_model_shape, fuzz_npu_index, fuzz_npu_pool,
+    fuzz_page_types, fuzz_semver, fuzz_setting_file, fuzz_smp_frame, fuzz_smp_server,
+    fuzz_test_plan, fuzz_thermometer_line, fuzz_units, fuzz_virtual_spec, fuzz_ymodem_receiver,
+    fuzz_ymodem_sender, fuzz_zoneinfo;
 }
 
 namespace assay::fuzz {
@@ -91,24 +91,23 @@ TEST_P(Corpus, holdsTheProperties) {
 
 INSTANTIATE_TEST_SUITE_P(
     Fuzz, Corpus,
-    testing::Values(Named{"at_parser", fuzz_at_parser}, Named{"at_server", fuzz_at_server},
-                    Named{"board_profile", fuzz_board_profile}, Named{"buddyinfo", fuzz_buddyinfo},
-                    Named{"config_space", fuzz_config_space}, Named{"dfu_client", fuzz_dfu_client},
-                    Named{"dfu_device", fuzz_dfu_device}, Named{"dfu_suffix", fuzz_dfu_suffix},
-                    Named{"firmware_image", fuzz_firmware_image},
-                    Named{"image_header", fuzz_image_header}, Named{"iomem", fuzz_iomem},
-                    Named{"journal_fold", fuzz_journal_fold},
-                    Named{"journal_line", fuzz_journal_line}, Named{"kernel_log", fuzz_kernel_log},
-                    Named{"kmsg_record", fuzz_kmsg_record}, Named{"lspci_dump", fuzz_lspci_dump},
-                    Named{"memory_test_name", fuzz_memory_test_name},
-                    Named{"model_shape", fuzz_model_shape}, Named{"npu_pool", fuzz_npu_pool},
-                    Named{"page_types", fuzz_page_types}, Named{"semver", fuzz_semver},
-                    Named{"setting_file", fuzz_setting_file}, Named{"smp_frame", fuzz_smp_frame},
-                    Named{"smp_server", fuzz_smp_server}, Named{"test_plan", fuzz_test_plan},
-                    Named{"thermometer_line", fuzz_thermometer_line}, Named{"units", fuzz_units},
-                    Named{"virtual_spec", fuzz_virtual_spec},
-                    Named{"ymodem_receiver", fuzz_ymodem_receiver},
-                    Named{"ymodem_sender", fuzz_ymodem_sender}, Named{"zoneinfo", fuzz_zoneinfo}),
+    testing::Values(
+        Named{"at_parser", fuzz_at_parser}, Named{"at_server", fuzz_at_server},
+        Named{"board_profile", fuzz_board_profile}, Named{"buddyinfo", fuzz_buddyinfo},
+        Named{"config_space", fuzz_config_space}, Named{"dfu_client", fuzz_dfu_client},
+        Named{"dfu_device", fuzz_dfu_device}, Named{"dfu_suffix", fuzz_dfu_suffix},
+        Named{"firmware_image", fuzz_firmware_image}, Named{"image_header", fuzz_image_header},
+        Named{"iomem", fuzz_iomem}, Named{"journal_fold", fuzz_journal_fold},
+        Named{"journal_line", fuzz_journal_line}, Named{"kernel_log", fuzz_kernel_log},
+        Named{"kmsg_record", fuzz_kmsg_record}, Named{"lspci_dump", fuzz_lspci_dump},
+        Named{"memory_test_name", fuzz_memory_test_name}, Named{"model_shape", fuzz_model_shape},
+        Named{"npu_index", fuzz_npu_index}, Named{"npu_pool", fuzz_npu_pool},
+        Named{"page_types", fuzz_page_types}, Named{"semver", fuzz_semver},
+        Named{"setting_file", fuzz_setting_file}, Named{"smp_frame", fuzz_smp_frame},
+        Named{"smp_server", fuzz_smp_server}, Named{"test_plan", fuzz_test_plan},
+        Named{"thermometer_line", fuzz_thermometer_line}, Named{"units", fuzz_units},
+        Named{"virtual_spec", fuzz_virtual_spec}, Named{"ymodem_receiver", fuzz_ymodem_receiver},
+        Named{"ymodem_sender", fuzz_ymodem_sender}, Named{"zoneinfo", fuzz_zoneinfo}),
     [](const auto& named) { return std::string(named.param.name); });
 
 // What a seed is there for: a fuzzer that begins in front of it hardly finds the way alone.
@@ -183,6 +182,8 @@ TEST(Seeds, reachTheStateThatTheyAreFor) {
       {fuzz_memory_test_name, "memory_test_name/pattern", {"a test"}},
       {fuzz_model_shape, "model_shape/dense.json", {"read"}},
       {fuzz_model_shape, "model_shape/moe.json", {"read"}},
+      {fuzz_npu_index, "npu_index/empty", {"0 chunks, 0 tensors"}},
+      {fuzz_npu_index, "npu_index/moe", {"3 chunks, 3 tensors"}},
       {fuzz_npu_pool, "npu_pool/fresh", {"0 mappings"}},
       {fuzz_npu_pool, "npu_pool/with-others", {"3 mappings"}},
       {fuzz_page_types, "page_types/two-nodes", {"2 rows, 3 counts of page blocks"}},

@@ -138,10 +138,10 @@ TEST(ModelFit, anExpertLargerThanAChunkIsNamed) {
 TEST(ModelFit, firmwareThatJoinsNoBlocksBoundsARun) {
   auto rules = board_rules();
   rules.max_run_bytes = 16 * mib;
-  const auto dense = fit_of("dense-27b", "mixed-fp8", rules, board_memory());
-  EXPECT_EQ(dense.asked.fit, Fit::sharded);
-  EXPECT_THAT(dense.asked.reason, HasSubstr("joins none past 16 MiB"));
-  EXPECT_EQ(dense.way_out(), nullptr);
+  const auto model = fit_of("dense-27b", "mixed-fp8", rules, board_memory());
+  EXPECT_EQ(model.asked.fit, Fit::sharded);
+  EXPECT_THAT(model.asked.reason, HasSubstr("joins none past 16 MiB"));
+  EXPECT_EQ(model.way_out(), nullptr);
   EXPECT_EQ(fit_of("moe-7b-a2.4b", "f16", rules, board_memory()).asked.fit, Fit::yes);
 }
 
