@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <thread>
 
 #include "base/fd.h"
 #include "tests/base/scratch.h"
 #include "tests/end_to_end/run_files.h"
+#include "tests/support/every.h"
 #include "tests/support/program.h"
 
 namespace assay::test {
@@ -198,12 +198,8 @@ TEST_F(Calibrate, findsTheDriftOfTheVirtualBoard) {
   ASSERT_EQ(tcgetattr(slave.get(), &raw), 0);
   cfmakeraw(&raw);
   ASSERT_EQ(tcsetattr(slave.get(), TCSANOW, &raw), 0);
-  const std::jthread thermometer([&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      if (write(master.get(), "T=35.7 C\r\n", 10) < 0) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
-  });
+  const test::Every thermometer(std::chrono::milliseconds(100),
+                                [&](int) { (void)!write(master.get(), "T=35.7 C\r\n", 10); });
   const Finished run =
       assay({"thermal", "calibrate", "--virtual", "--fault", "thermal-drift", "--thermometer",
              port + "@9600", "--accuracy", "0.3C", "--settled", "5K/min", "--json"});

@@ -6,17 +6,18 @@
 #include <stdlib.h>
 #include <termios.h>
 #include <unistd.h>
+#include <optional>
 
 #include <chrono>
 #include <deque>
 #include <filesystem>
 #include <functional>
 #include <stdexcept>
-#include <thread>
 
 #include "base/clock.h"
 #include "probes/thermal/thermal.h"
 #include "tests/probes/bench_fixture.h"
+#include "tests/support/every.h"
 
 namespace assay::probes {
 namespace {
@@ -200,12 +201,9 @@ class PtyThermometer {
     tcgetattr(slave_.get(), &raw);
     cfmakeraw(&raw);
     tcsetattr(slave_.get(), TCSANOW, &raw);
-    thread_ = std::jthread([this, line_of = std::move(line_of)](const std::stop_token& stop) {
-      for (int i = 0; !stop.stop_requested(); ++i) {
-        const std::string line = line_of(i);
-        if (write(master_.get(), line.data(), line.size()) < 0) return;
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      }
+    lines_.emplace(std::chrono::milliseconds(20), [this, line_of = std::move(line_of)](int i) {
+      const std::string line = line_of(i);
+      (void)!write(master_.get(), line.data(), line.size());
     });
   }
   const std::string& port() const { return port_; }
@@ -214,7 +212,7 @@ class PtyThermometer {
   UniqueFd master_;
   UniqueFd slave_;
   std::string port_;
-  std::jthread thread_;
+  std::optional<test::Every> lines_;
 };
 
 TEST_F(ThermalCalibrate, takesPairsFromASerialThermometer) {

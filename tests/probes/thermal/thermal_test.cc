@@ -9,11 +9,11 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
-#include <thread>
 
 #include "base/atomic_file.h"
 #include "base/clock.h"
 #include "tests/probes/bench_fixture.h"
+#include "tests/support/every.h"
 
 namespace assay::probes {
 namespace {
@@ -206,19 +206,11 @@ TEST_F(ThermalRead, aWrongUnitIsToldFromHeatAndFromABrokenSensor) {
   EXPECT_EQ(outcome.finding("THERMAL_OVER_LIMIT"), nullptr);
 }
 
-// Someone else writes the files while the probe reads: a sensor at work.
-class LiveFiles {
+// A sensor at work: someone else writes the files while the probe reads.
+class LiveFiles : public test::Every {
  public:
   explicit LiveFiles(std::function<void(int)> write_next)
-      : thread_([write_next = std::move(write_next)](const std::stop_token& stop) {
-          for (int i = 0; !stop.stop_requested(); ++i) {
-            write_next(i);
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-          }
-        }) {}
-
- private:
-  std::jthread thread_;
+      : Every(std::chrono::milliseconds(20), std::move(write_next)) {}
 };
 
 class ThermalReadLive : public Thermal {

@@ -1,19 +1,20 @@
 // thermal.watch: the load of its own, and what a course on a live tree tells.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <optional>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <thread>
 
 #include "base/atomic_file.h"
 #include "base/clock.h"
 #include "probes/thermal/sensor_list.h"
 #include "probes/thermal/thermal.h"
 #include "tests/probes/bench_fixture.h"
+#include "tests/support/every.h"
 
 namespace assay::probes {
 namespace {
@@ -50,16 +51,12 @@ class LiveBoard {
     std::filesystem::create_directories(root / "sys/class/thermal/thermal_zone0");
     std::filesystem::create_directories(root / "sys/class/hwmon/hwmon0");
     put();
-    thread_ = std::jthread([this](const std::stop_token& stop) {
-      std::int64_t before = monotonic_ns();
-      while (!stop.stop_requested()) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        const std::int64_t now = monotonic_ns();
-        const double steady = 25 + resistance_ * power();
-        c_ += (steady - c_) * (1 - std::exp(-static_cast<double>(now - before) / 1.5e9));
-        before = now;
-        put();
-      }
+    course_.emplace(std::chrono::milliseconds(5), [this, before = monotonic_ns()](int) mutable {
+      const std::int64_t now = monotonic_ns();
+      const double steady = 25 + resistance_ * power();
+      c_ += (steady - c_) * (1 - std::exp(-static_cast<double>(now - before) / 1.5e9));
+      before = now;
+      put();
     });
   }
 
@@ -80,7 +77,7 @@ class LiveBoard {
   double resistance_;
   bool has_power_;
   double c_ = 25 + resistance_ * 6;
-  std::jthread thread_;
+  std::optional<test::Every> course_;
 };
 
 class ThermalWatchStep : public testing::Test {
