@@ -7,9 +7,10 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/mapped_file.h"
 #include "base/result.h"
 #include "runtime/compiled/npu_format.h"
 
@@ -42,29 +43,22 @@ std::uint64_t checksum_of(std::span<const std::byte> header, std::span<const std
 // Can be moved. Calls on it are safe from any thread.
 class NpuFile {
  public:
-  // Errors: open_regular_file()'s; bad_file; io.
+  // Errors: MappedFile's; bad_file.
   static Result<NpuFile> open(const std::string& path);
-  NpuFile(NpuFile&& other) noexcept;
-  NpuFile& operator=(NpuFile&&) = delete;
-  NpuFile(const NpuFile&) = delete;
-  NpuFile& operator=(const NpuFile&) = delete;
-  ~NpuFile();
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path(); }
   const Index& index() const { return index_; }
-  std::uint64_t file_bytes() const { return map_.size(); }
-  int fd() const { return fd_.get(); }
+  std::uint64_t file_bytes() const { return file_.bytes().size(); }
+  int fd() const { return file_.fd(); }
 
   // The bytes of a chunk whose pieces are all stored as they are, read by the kernel as they are
   // touched and not checked; empty for one with a packed piece.
   std::span<const std::byte> mapped(const Chunk& chunk) const;
 
  private:
-  NpuFile(std::string path, UniqueFd fd, std::span<const std::byte> map);
+  NpuFile(MappedFile file, Index index) : file_(std::move(file)), index_(std::move(index)) {}
 
-  std::string path_;
-  UniqueFd fd_;
-  std::span<const std::byte> map_;
+  MappedFile file_;
   Index index_;
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/pool/pool_pages.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/mman.h>
 

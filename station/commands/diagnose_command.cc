@@ -1,18 +1,16 @@
 #include "station/commands/diagnose_command.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <bit>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/clock.h"
 #include "base/units.h"
 #include "probes/log/line_reader.h"
 #include "probes/log/log_diagnosis.h"
+#include "station/commands/byte_progress.h"
 #include "station/commands/log_file.h"
 #include "station/run/signals.h"
 #include "tui/text.h"
@@ -35,42 +33,6 @@ struct LogRead {
   LogResult result;
 };
 
-// A line on the terminal that tells how far a long log is read.
-class LogProgress {
- public:
-  explicit LogProgress(std::uint64_t total)
-      : total_(total), is_terminal_(isatty(STDERR_FILENO) == 1), begin_ns_(monotonic_ns()) {}
-  ~LogProgress() {
-    if (shown_) fmt::print(stderr, "\r\x1B[K");
-  }
-  LogProgress(const LogProgress&) = delete;
-  LogProgress& operator=(const LogProgress&) = delete;
-
-  void show(std::uint64_t done) {
-    const std::int64_t now = monotonic_ns();
-    // A log that is read at once needs none.
-    if (!is_terminal_ || now - begin_ns_ < ns_per_s || now - shown_ns_ < ns_per_s / 4) return;
-    shown_ns_ = now;
-    shown_ = true;
-    const double rate = static_cast<double>(done) * ns_per_s / static_cast<double>(now - begin_ns_);
-    std::string text = format_gb(done);
-    if (total_ > done && rate > 0) {
-      const double left = static_cast<double>(total_ - done) / rate * ns_per_s;
-      text += fmt::format(" of {}, {} left", format_gb(total_),
-                          format_seconds(static_cast<std::int64_t>(left)));
-    }
-    fmt::print(stderr, "\r\x1B[K{}, {}/s", text, format_gb(static_cast<std::uint64_t>(rate)));
-    std::fflush(stderr);
-  }
-
- private:
-  std::uint64_t total_;
-  bool is_terminal_;
-  std::int64_t begin_ns_;
-  std::int64_t shown_ns_ = 0;
-  bool shown_ = false;
-};
-
 Result<LogRead> read_log_file(const std::string& path, std::optional<std::uint64_t> page_bytes) {
   const auto signals = CancelledBySignals::take();
   if (!signals) return std::unexpected(signals.error());
@@ -79,7 +41,7 @@ Result<LogRead> read_log_file(const std::string& path, std::optional<std::uint64
   LineReader reader;
   probes::LogDiagnosis diagnosis(page_bytes);
   const auto add = [&](std::string_view line) { diagnosis.add(line); };
-  LogProgress progress(file->size());
+  ByteProgress progress(file->size());
   const auto whole = file->read(signals->token(), [&](std::string_view block) {
     reader.feed(block, add);
     progress.show(reader.bytes());

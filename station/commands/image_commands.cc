@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "firmware/image/firmware_image.h"
 #include "firmware/image/signature.h"
 #include "station/commands/commands.h"
+#include "station/commands/whole_number.h"
 
 namespace assay::station {
 namespace {
@@ -89,18 +89,6 @@ Result<int> inspect(const ImageOptions& options) {
   return 0;
 }
 
-// Decimal: CLI11 would take 010 for 8.
-Result<std::uint32_t> parse_counter(const std::string& text) {
-  std::uint32_t counter = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, counter);
-  if (error == std::errc{} && at == end) return counter;
-  return fail(ErrorKind::usage,
-              fmt::format("expected a whole number from 0 to {}, not \"{}\"", UINT32_MAX,
-                          to_printable(text)),
-              "--security-counter");
-}
-
 Result<int> pack(const ImageOptions& options) {
   const auto payload = read_regular_file(options.input, firmware::max_image_bytes);
   if (!payload) return std::unexpected(payload.error());
@@ -112,10 +100,11 @@ Result<int> pack(const ImageOptions& options) {
     return fail(ErrorKind::usage, "is a firmware image already", to_printable(options.input),
                 "assay fw inspect  shows it");
   }
-  const auto counter = parse_counter(options.security_counter);
+  const auto counter =
+      parse_whole_number(options.security_counter, UINT32_MAX, "--security-counter");
   if (!counter) return std::unexpected(counter.error());
   firmware::ImageIdentity identity = options.identity;
-  identity.security_counter = *counter;
+  identity.security_counter = static_cast<std::uint32_t>(*counter);
   const auto image = firmware::pack_image(bytes, identity);
   if (!image) return std::unexpected(image.error());
   if (auto written = write_image(*image, options); !written) {

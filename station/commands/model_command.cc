@@ -11,7 +11,7 @@
 #include "probes/firmware/uart_port.h"
 #include "probes/fragmentation/device_memory.h"
 #include "runtime/model/fit.h"
-#include "station/commands/commands.h"
+#include "station/commands/model_file_commands.h"
 #include "station/config/library.h"
 #include "station/config/model_shape.h"
 #include "station/run/session.h"
@@ -208,8 +208,11 @@ std::string names_of(const std::vector<std::string>& names) {
 }  // namespace
 
 void add_model_commands(CLI::App& app, Invocation& invocation) {
-  CLI::App* model = app.add_subcommand("model", "models: will one load on a board");
+  CLI::App* model = app.add_subcommand(
+      "model", "models: what a file holds, one of random weights, will one load");
   model->require_subcommand(1);
+  add_model_info(*model, invocation);
+  add_model_synth(*model, invocation);
   auto options = std::make_shared<FitOptions>();
   CLI::App* fit = model->add_subcommand(
       "fit", "will a model load on a board, from its sizes, the board's rules and its memory now");
