@@ -129,6 +129,7 @@ Result<> PoolPages::map_all() {
   frames_known_ = map.has_value();
   std::uint64_t at = 0;
   for (const Backing& backing : backings_) {
+    if (backing.pages == 0) continue;  // the kernel had none of this size
     const auto placed =
         backing.file ? map_huge(backing, at, map ? &*map : nullptr) : map_plain(backing, at);
     if (!placed) return placed;

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/machine.h"
@@ -85,6 +87,25 @@ TEST(PoolPages, growTheKernelsPoolOfHugePagesAndGiveItBack) {
     EXPECT_GE(pool_size(mib_page), static_cast<std::int64_t>((*pages)->shares().mib / mib_page));
   }
   EXPECT_EQ(pool_size(mib_page), before);
+}
+
+// A user without rights gets no huge page where none is free, and many a machine has none of 1 GiB.
+TEST(PoolPages, areOfTheSizesThatAreLeftWhereTheKernelGivesNoneOfOne) {
+  const auto take_it_all = [](std::uint64_t bytes) {
+    const auto pages = PoolPages::take(bytes);
+    if (!pages) {
+      std::fprintf(stderr, "%s\n", pages.error().text().c_str());
+      std::exit(1);
+    }
+    std::exit((*pages)->memory().size() == bytes && is_zero((*pages)->memory()) ? 0 : 2);
+  };
+  EXPECT_EXIT(
+      {
+        if (geteuid() == 0 && seteuid(65'534) != 0) std::exit(3);
+        take_it_all(70 * mib);
+      },
+      testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(take_it_all(1024 * mib + mib_page), testing::ExitedWithCode(0), "");
 }
 
 TEST(PoolPages, noneAndMoreThanThereIsAreRefused) {
