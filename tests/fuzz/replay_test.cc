@@ -19,8 +19,8 @@ Target fuzz_at_parser, fuzz_at_server, fuzz_board_profile, fuzz_buddyinfo, fuzz_
     fuzz_image_header, fuzz_iomem, fuzz_journal_fold, fuzz_journal_line, fuzz_kernel_log,
     fuzz_kmsg_record, fuzz_lspci_dump, fuzz_memory_test_name, fuzz_model_shape, fuzz_npu_index,
     fuzz_npu_pool, fuzz_page_types, fuzz_semver, fuzz_setting_file, fuzz_smp_frame, fuzz_smp_server,
-    fuzz_test_plan, fuzz_thermometer_line, fuzz_units, fuzz_virtual_spec, fuzz_ymodem_receiver,
-    fuzz_ymodem_sender, fuzz_zoneinfo;
+    fuzz_test_plan, fuzz_thermometer_line, fuzz_tokenizer, fuzz_units, fuzz_virtual_spec,
+    fuzz_ymodem_receiver, fuzz_ymodem_sender, fuzz_zoneinfo;
 }
 
 namespace assay::fuzz {
@@ -91,25 +91,24 @@ TEST_P(Corpus, holdsTheProperties) {
 
 INSTANTIATE_TEST_SUITE_P(
     Fuzz, Corpus,
-    testing::Values(Named{"at_parser", fuzz_at_parser}, Named{"at_server", fuzz_at_server},
-                    Named{"board_profile", fuzz_board_profile}, Named{"buddyinfo", fuzz_buddyinfo},
-                    Named{"config_space", fuzz_config_space}, Named{"dfu_client", fuzz_dfu_client},
-                    Named{"dfu_device", fuzz_dfu_device}, Named{"dfu_suffix", fuzz_dfu_suffix},
-                    Named{"firmware_image", fuzz_firmware_image}, Named{"gguf", fuzz_gguf},
-                    Named{"image_header", fuzz_image_header}, Named{"iomem", fuzz_iomem},
-                    Named{"journal_fold", fuzz_journal_fold},
-                    Named{"journal_line", fuzz_journal_line}, Named{"kernel_log", fuzz_kernel_log},
-                    Named{"kmsg_record", fuzz_kmsg_record}, Named{"lspci_dump", fuzz_lspci_dump},
-                    Named{"memory_test_name", fuzz_memory_test_name},
-                    Named{"model_shape", fuzz_model_shape}, Named{"npu_index", fuzz_npu_index},
-                    Named{"npu_pool", fuzz_npu_pool}, Named{"page_types", fuzz_page_types},
-                    Named{"semver", fuzz_semver}, Named{"setting_file", fuzz_setting_file},
-                    Named{"smp_frame", fuzz_smp_frame}, Named{"smp_server", fuzz_smp_server},
-                    Named{"test_plan", fuzz_test_plan},
-                    Named{"thermometer_line", fuzz_thermometer_line}, Named{"units", fuzz_units},
-                    Named{"virtual_spec", fuzz_virtual_spec},
-                    Named{"ymodem_receiver", fuzz_ymodem_receiver},
-                    Named{"ymodem_sender", fuzz_ymodem_sender}, Named{"zoneinfo", fuzz_zoneinfo}),
+    testing::Values(
+        Named{"at_parser", fuzz_at_parser}, Named{"at_server", fuzz_at_server},
+        Named{"board_profile", fuzz_board_profile}, Named{"buddyinfo", fuzz_buddyinfo},
+        Named{"config_space", fuzz_config_space}, Named{"dfu_client", fuzz_dfu_client},
+        Named{"dfu_device", fuzz_dfu_device}, Named{"dfu_suffix", fuzz_dfu_suffix},
+        Named{"firmware_image", fuzz_firmware_image}, Named{"gguf", fuzz_gguf},
+        Named{"image_header", fuzz_image_header}, Named{"iomem", fuzz_iomem},
+        Named{"journal_fold", fuzz_journal_fold}, Named{"journal_line", fuzz_journal_line},
+        Named{"kernel_log", fuzz_kernel_log}, Named{"kmsg_record", fuzz_kmsg_record},
+        Named{"lspci_dump", fuzz_lspci_dump}, Named{"memory_test_name", fuzz_memory_test_name},
+        Named{"model_shape", fuzz_model_shape}, Named{"npu_index", fuzz_npu_index},
+        Named{"npu_pool", fuzz_npu_pool}, Named{"page_types", fuzz_page_types},
+        Named{"semver", fuzz_semver}, Named{"setting_file", fuzz_setting_file},
+        Named{"smp_frame", fuzz_smp_frame}, Named{"smp_server", fuzz_smp_server},
+        Named{"test_plan", fuzz_test_plan}, Named{"thermometer_line", fuzz_thermometer_line},
+        Named{"tokenizer", fuzz_tokenizer}, Named{"units", fuzz_units},
+        Named{"virtual_spec", fuzz_virtual_spec}, Named{"ymodem_receiver", fuzz_ymodem_receiver},
+        Named{"ymodem_sender", fuzz_ymodem_sender}, Named{"zoneinfo", fuzz_zoneinfo}),
     [](const auto& named) { return std::string(named.param.name); });
 
 // What a seed is there for: a fuzzer that begins in front of it hardly finds the way alone.
@@ -217,6 +216,12 @@ TEST(Seeds, reachTheStateThatTheyAreFor) {
       {fuzz_test_plan, "test_plan/fat.json", {"read"}},
       {fuzz_test_plan, "test_plan/plan-small.json", {"read"}},
       {fuzz_test_plan, "test_plan/quick.json", {"read"}},
+      // As text, and with the special tokens in it.
+      {fuzz_tokenizer, "tokenizer/gpt-2", {"25 ids", "21 ids"}},
+      {fuzz_tokenizer, "tokenizer/llama", {"24 ids", "17 ids"}},
+      {fuzz_tokenizer, "tokenizer/llama-3", {"22 ids", "16 ids"}},
+      {fuzz_tokenizer, "tokenizer/llama-without-bytes", {"7 ids"}},
+      {fuzz_tokenizer, "tokenizer/qwen2", {"25 ids", "14 ids"}},
       {fuzz_units, "units/0", {"a size"}},
       {fuzz_units, "units/2", {"a duration"}},
       {fuzz_units, "units/4", {"a time stamp"}},

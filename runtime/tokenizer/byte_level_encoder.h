@@ -1,0 +1,16 @@
+// Byte-level BPE: see runtime/tokenizer/tokenizer.h.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "runtime/tokenizer/text_encoder.h"
+#include "runtime/tokenizer/token_index.h"
+
+namespace assay::runtime {
+
+// The encoder refers to the index. Errors: bad_file.
+Result<std::unique_ptr<TextEncoder>> make_byte_level_encoder(const Vocabulary& vocabulary,
+                                                             const TokenIndex& index);
+
+}  // namespace assay::runtime
