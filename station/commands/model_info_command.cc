@@ -6,12 +6,16 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "base/units.h"
 #include "base/utf8.h"
 #include "runtime/gguf/gguf_file.h"
 #include "runtime/gguf/model.h"
+#include "runtime/quant/weight_statistics.h"
+#include "station/commands/byte_progress.h"
 #include "station/commands/model_file_commands.h"
+#include "station/run/signals.h"
 
 namespace assay::station {
 namespace {
@@ -22,6 +26,7 @@ using Json = nlohmann::ordered_json;
 struct InfoOptions {
   std::string file;
   bool tensors = false;
+  bool check_weights = false;
   bool json = false;
 };
 
@@ -159,7 +164,48 @@ void print_text(const gguf::GgufFile& file, const gguf::Model& model, bool with_
   }
 }
 
+Result<std::vector<runtime::WeightStatistics>> read_weights(const gguf::GgufFile& file,
+                                                            const CancelToken& cancel) {
+  std::vector<runtime::WeightStatistics> all;
+  WorkerPool pool;
+  ByteProgress progress(file.file_bytes());
+  std::uint64_t done = 0;
+  for (const gguf::Tensor& tensor : file.index().tensors()) {
+    const auto read = runtime::weight_statistics(tensor.type, file.bytes_of(tensor), pool, cancel);
+    if (!read) return std::unexpected(read.error());
+    all.push_back(*read);
+    progress.show(done += tensor.bytes);
+  }
+  return all;
+}
+
+Json to_json(const gguf::Tensor& tensor, const runtime::WeightStatistics& weights) {
+  return {{"name", tensor.name}, {"not_finite", weights.not_finite}, {"zeros", weights.zeros},
+          {"rms", weights.rms},  {"least", weights.least},           {"most", weights.most}};
+}
+
+// The tensors' statistics, and whether all weights are finite.
+bool print_weights(const gguf::Index& index,
+                   const std::vector<runtime::WeightStatistics>& weights) {
+  std::uint64_t not_finite = 0;
+  fmt::print("\n  {:<36} {:>10} {:>11} {:>11} {:>11}\n", "weights of", "rms", "least", "most",
+             "not finite");
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const runtime::WeightStatistics& each = weights[i];
+    fmt::print("  {:<36} {:>10.4g} {:>11.4g} {:>11.4g} {:>11}\n", index.tensors()[i].name, each.rms,
+               each.least, each.most, each.not_finite);
+    not_finite += each.not_finite;
+  }
+  if (not_finite != 0) {
+    fmt::print("\n  {} weights are NaN or infinite: the file is damaged, or was made wrong\n",
+               not_finite);
+  }
+  return not_finite == 0;
+}
+
 Result<int> run_info(const InfoOptions& options) {
+  const auto signals = CancelledBySignals::take();
+  if (!signals) return std::unexpected(signals.error());
   const auto file = gguf::GgufFile::open(options.file);
   if (!file) return std::unexpected(file.error());
   auto model = gguf::read_model(file->index());
@@ -167,12 +213,25 @@ Result<int> run_info(const InfoOptions& options) {
     model.error().where = options.file;
     return std::unexpected(model.error());
   }
+  std::vector<runtime::WeightStatistics> weights;
+  if (options.check_weights) {
+    auto read = read_weights(*file, signals->token());
+    if (!read) return std::unexpected(read.error());
+    weights = std::move(*read);
+  }
+  bool all_finite = true;
   if (options.json) {
-    fmt::print("{}\n", to_json(*file, *model).dump(2, ' ', false, Json::error_handler_t::replace));
+    Json json = to_json(*file, *model);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      all_finite = all_finite && weights[i].not_finite == 0;
+      json["weights"].push_back(to_json(file->index().tensors()[i], weights[i]));
+    }
+    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
     print_text(*file, *model, options.tensors);
+    if (options.check_weights) all_finite = print_weights(file->index(), weights);
   }
-  return 0;
+  return all_finite ? 0 : 1;
 }
 
 }  // namespace
@@ -182,13 +241,15 @@ void add_model_info(CLI::App& model, Invocation& invocation) {
   CLI::App* info = model.add_subcommand("info", "what a GGUF file holds, and whether it is right");
   info->add_option("file", options->file, "a GGUF file")->required();
   info->add_flag("--tensors", options->tensors, "each tensor too");
+  info->add_flag("--check-weights", options->check_weights,
+                 "read all weights: their size, and whether one is NaN or infinite");
   info->add_flag("--json", options->json, "as JSON, each tensor included");
   info->footer(
-      "Index and sizes are checked, weights are not read. Exit code 2: no model that is read\n"
-      "here, and why.\n"
+      "Index and sizes are checked; weights are read with --check-weights alone. Exit code 1: a\n"
+      "weight is NaN or infinite; 2: no model that is read here, and why.\n"
       "Examples:\n"
       "  assay model info model.gguf\n"
-      "  assay model info model.gguf --tensors\n"
+      "  assay model info model.gguf --tensors --check-weights\n"
       "  assay model info model.gguf --json | jq .types");
   info->callback([options, &invocation] {
     const auto code = run_info(*options);

@@ -77,6 +77,30 @@ TEST(ModelFile, wrongUseIsToldInOneLine) {
   EXPECT_TRUE(scratch.names().empty());
 }
 
+TEST(ModelFile, aWeightThatIsNoNumberIsFound) {
+  const Scratch scratch;
+  const std::string path = scratch / "model.gguf";
+  ASSERT_EQ(model({"synth", "--preset", "dense-small", "--type", "q8", "-o", path}).exit_code, 0);
+  const Finished sound = model({"info", path, "--check-weights"});
+  EXPECT_EQ(sound.exit_code, 0) << sound.err;
+  const auto index = nlohmann::json::parse(model({"info", path, "--json"}).out);
+  for (const auto& tensor : index.at("tensors")) {
+    if (tensor.at("name") != "blk.2.attn_k.weight") continue;
+    std::string content = scratch.content("model.gguf");
+    // The scale of a block: infinite, and so are its weights; those with code 0 are NaN.
+    content.replace(tensor.at("offset").get<std::size_t>() + 34, 2, std::string("\x00\x7C", 2));
+    scratch.write("model.gguf", content);
+  }
+  const Finished text = model({"info", path, "--check-weights"});
+  EXPECT_EQ(text.exit_code, 1) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("32 weights are NaN or infinite"));
+  const Finished json = model({"info", path, "--check-weights", "--json"});
+  EXPECT_EQ(json.exit_code, 1);
+  for (const auto& weights : nlohmann::json::parse(json.out).at("weights")) {
+    EXPECT_EQ(weights.at("not_finite"), weights.at("name") == "blk.2.attn_k.weight" ? 32 : 0);
+  }
+}
+
 // Cut at any place, and with each byte of its head changed: one line and exit code 2, or a model.
 TEST(ModelFile, aDamagedFileIsOneLineAndExitCode2) {
   const Scratch scratch;

@@ -131,6 +131,8 @@ TEST(Fragmentation, measuresTheLargestBlockInTheBoardsPages) {
   EXPECT_EQ(outcome.number("largest_free_block"), 16.0 * 1024 * 1024);
   bench.board.memory->page_bytes = 65536;
   EXPECT_EQ(bench.run(fragmentation_probe()).number("largest_free_block"), 256.0 * 1024 * 1024);
+  bench.board.memory->page_bytes = 16384;
+  EXPECT_EQ(bench.run(fragmentation_probe()).number("largest_free_block"), 64.0 * 1024 * 1024);
 }
 
 TEST(Fragmentation, cannotTestWithoutTheFileOrWithGarbage) {
