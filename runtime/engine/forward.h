@@ -11,10 +11,9 @@
 #include "runtime/engine/kv_cache.h"
 #include "runtime/kernels/matmul.h"
 #include "runtime/model/load.h"
+#include "runtime/model/token_id.h"
 
 namespace assay::runtime {
-
-using TokenId = std::uint32_t;
 
 class ForwardPass {
  public:

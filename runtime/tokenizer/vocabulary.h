@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace assay::runtime {
+#include "runtime/model/token_id.h"
 
-using TokenId = std::uint32_t;
+namespace assay::runtime {
 
 // The values are the numbers that stand in a file.
 enum class TokenType : std::int32_t {

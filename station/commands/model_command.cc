@@ -213,6 +213,7 @@ void add_model_commands(CLI::App& app, Invocation& invocation) {
   model->require_subcommand(1);
   add_model_info(*model, invocation);
   add_model_synth(*model, invocation);
+  add_model_tokenize(*model, invocation);
   auto options = std::make_shared<FitOptions>();
   CLI::App* fit = model->add_subcommand(
       "fit", "will a model load on a board, from its sizes, the board's rules and its memory now");

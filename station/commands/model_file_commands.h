@@ -1,4 +1,4 @@
-// assay model info | synth: models as files.
+// assay model info | synth | tokenize: models as files.
 #pragma once
 
 #include "station/commands/commands.h"
@@ -7,5 +7,6 @@ namespace assay::station {
 
 void add_model_info(CLI::App& model, Invocation& invocation);
 void add_model_synth(CLI::App& model, Invocation& invocation);
+void add_model_tokenize(CLI::App& model, Invocation& invocation);
 
 }  // namespace assay::station

@@ -128,6 +128,22 @@ TEST(ModelFile, aDamagedFileIsOneLineAndExitCode2) {
   }
 }
 
+TEST(ModelFile, aTextIsTokenizedByTheModelsVocabulary) {
+  const Scratch scratch;
+  const std::string path = scratch / "model.gguf";
+  ASSERT_EQ(model({"synth", "--preset", "moe-small", "--type", "q4", "-o", path}).exit_code, 0);
+  const Finished plain = model({"tokenize", path, "The sky is blue"});
+  EXPECT_EQ(plain.exit_code, 0) << plain.err;
+  EXPECT_EQ(plain.out, "1 259 311 796 735 348 601 373 872 328\n");
+  const auto json = nlohmann::json::parse(model({"tokenize", path, "</s>", "--json"}).out);
+  EXPECT_EQ(json.at("text"), "<s></s>");
+  EXPECT_GT(json.at("count"), 2);
+  EXPECT_EQ(model({"tokenize", path, "</s>", "--specials"}).out, "1 2\n");
+  const Finished chat = model({"tokenize", path, "hello", "--chat"});
+  EXPECT_EQ(chat.exit_code, 2);
+  EXPECT_THAT(chat.err, HasSubstr("model.gguf: has no chat template"));
+}
+
 TEST(ModelFile, ctrlCLeavesNothingBehind) {
   const Scratch scratch;
   // Some 40 GB, which nobody writes in the moment until the signal; where there is no room for it,

@@ -95,13 +95,13 @@ TEST(PoolPages, areOfTheSizesThatAreLeftWhereTheKernelGivesNoneOfOne) {
     const auto pages = PoolPages::take(bytes);
     if (!pages) {
       std::fprintf(stderr, "%s\n", pages.error().text().c_str());
-      std::exit(1);
+      ::_exit(1);
     }
-    std::exit((*pages)->memory().size() == bytes && is_zero((*pages)->memory()) ? 0 : 2);
+    ::_exit((*pages)->memory().size() == bytes && is_zero((*pages)->memory()) ? 0 : 2);
   };
   EXPECT_EXIT(
       {
-        if (geteuid() == 0 && seteuid(65'534) != 0) std::exit(3);
+        if (geteuid() == 0 && seteuid(65'534) != 0) ::_exit(3);
         take_it_all(70 * mib);
       },
       testing::ExitedWithCode(0), "");
